@@ -1,0 +1,54 @@
+# `make demo` and `make test` do everything on a machine with Python 3.11+, git and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test check check-all bench bench-start sample schemas lock clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements/dev.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "headway needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $(STAMP)
+
+demo: setup
+	$(BIN)/headway demo textindex --into state/demo/textindex
+
+test: setup
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/core tests/store
+
+check-all: check test
+
+bench: setup
+	$(BIN)/python bench/bench_overhead.py
+
+bench-start: setup
+	$(BIN)/python bench/bench_start.py
+
+sample: setup
+	$(BIN)/python bench/make_sample.py
+
+schemas: setup
+	$(BIN)/python -m headway.store.schema_files
+
+lock:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet pip-tools
+	$(VENV)-lock/bin/pip-compile --quiet --extra dev --extra bench --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-emit-trusted-host --strip-extras --no-header --no-annotate \
+		-o requirements/dev.lock pyproject.toml
+	rm -rf $(VENV)-lock
+
+clean:
+	rm -rf $(VENV) build dist state/demo .mypy_cache .ruff_cache .hypothesis

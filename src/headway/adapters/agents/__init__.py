@@ -1,0 +1,1 @@
+"""Agents: one file each, found by its name."""

@@ -1,0 +1,1 @@
+"""Proposers: one file each, found by its name."""

@@ -1,0 +1,82 @@
+"""The throw-away `.git` that an agent's tree is given before each turn.
+
+It holds the reference as its only commit: no history, no other refs, no remotes, no link to another repository. The
+agent may do in it what it likes; it is never read, and thrown away with the tree's other leftovers.
+"""
+
+import shutil
+from pathlib import Path
+
+from headway.adapters.git import run_git
+from headway.adapters.private_repository import PrivateRepository
+from headway.errors import TreeStuck
+
+_CONFIG = """[core]
+\trepositoryformatversion = {version}
+\tfilemode = true
+\tbare = false
+\tlogallrefupdates = false
+[gc]
+\tauto = 0
+[user]
+\tname = agent
+\temail = agent@localhost
+"""
+_SHA256 = "[extensions]\n\tobjectformat = sha256\n"
+_DATE = "2000-01-01T00:00:00Z"
+_TEMPLATES_KEPT = 2
+
+
+class AgentGit:
+    """Gives trees their `.git`; a template is made once for each reference and copied."""
+
+    def __init__(self, private: PrivateRepository) -> None:
+        self._private = private
+
+    def give(self, tree: Path, commit: str, index_file: Path) -> None:
+        """Put a `.git` with the one commit into a tree that was just made equal to it.
+
+        Args:
+            tree: the tree, without a `.git`.
+            commit: the reference.
+            index_file: the tree's index; its notes on the files hold for the copy too.
+        Raises: TreeStuck, GitFailed.
+        """
+        template = self._template(commit)
+        try:
+            shutil.copytree(template, tree / ".git", copy_function=shutil.copyfile)
+            shutil.copyfile(index_file, tree / ".git" / "index")
+        except OSError as problem:
+            raise TreeStuck(str(tree), f"no .git of its own could be made in it ({problem})") from problem
+
+    def _template(self, commit: str) -> Path:
+        """Give the template for a commit, made if it is not there yet."""
+        area = self._private.area("headway-templates")
+        template = area / commit
+        if not template.is_dir():
+            unfinished = area / f"{commit}.new"
+            shutil.rmtree(unfinished, ignore_errors=True)
+            self._make(unfinished, commit)
+            unfinished.rename(template)
+            self._forget_old(area, template)
+        return template
+
+    def _make(self, folder: Path, commit: str) -> None:
+        """Write a repository that holds one root commit with the files of `commit`."""
+        private = self._private
+        root = private.commit_tree(private.tree_of(commit), None, "the state to start from", _DATE)
+        is_sha256 = private.user.object_format == "sha256"
+        for name in ("objects/pack", "refs/heads"):
+            (folder / name).mkdir(parents=True)
+        words = ("pack-objects", "--revs", "-q", "--window=0", str(folder / "objects" / "pack" / "pack"))
+        run_git(private.place, *words, stdin=f"{root}\n".encode())
+        (folder / "config").write_text(_CONFIG.format(version=int(is_sha256)) + (_SHA256 if is_sha256 else ""))
+        (folder / "refs" / "heads" / "work").write_text(f"{root}\n")
+        (folder / "HEAD").write_text("ref: refs/heads/work\n")
+
+    @staticmethod
+    def _forget_old(area: Path, newest: Path) -> None:
+        """Remove all but the last few templates."""
+        others = sorted((path for path in area.iterdir() if path != newest), key=lambda path: path.stat().st_mtime)
+        for path in others[: max(0, len(others) - _TEMPLATES_KEPT + 1)]:
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,243 @@
+"""Orders, in the imperative: one frozen class for each effect, each with a stable id.
+
+`plan` returns every action that may start now; `perform` starts those that are not under way.
+Source: CONTRACTS section 4.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headway.core.events import (
+    BacklogExtended,
+    BatchEnded,
+    Event,
+    ExperimentEnded,
+    ExperimentEvent,
+    HypothesisDeferred,
+    HypothesisDropped,
+    RunStopped,
+    SessionEnded,
+    SessionKind,
+    Side,
+    experiment_key,
+    measure_key,
+)
+from headway.core.records import BacklogItem
+
+
+class JobKind(StrEnum):
+    """What a job does."""
+
+    AUTHOR = "author"
+    SETUP = "setup"
+    BUILD = "build"
+    MEASURE = "measure"
+    JUDGE = "judge"
+
+
+class JobState(StrEnum):
+    """Where a job stands."""
+
+    RUNNING = "running"
+    DONE = "done"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One action that is under way or over; `exit` is the event that it came to."""
+
+    id: str
+    kind: JobKind | None
+    iteration: int
+    attempt: int = 1
+    side: Side | None = None
+    index: int | None = None
+    state: JobState = JobState.RUNNING
+    exit: Event | None = None
+
+
+@dataclass(frozen=True)
+class FreezeSpec:
+    """CP-0: write the frozen copy of the spec."""
+
+    id: str = "freeze-spec"
+
+
+@dataclass(frozen=True)
+class ValidateHarness:
+    """Run the harness on untouched code and say whether it can be trusted."""
+
+    id: str = "validate-harness"
+
+
+@dataclass(frozen=True)
+class MeasureBaseline:
+    """CP-1: measure the baseline by the full protocol and create the log."""
+
+    id: str = "measure-baseline"
+
+
+@dataclass(frozen=True)
+class AwaitApproval:
+    """Stand at the gate until a person says yes."""
+
+    id: str = "await-approval"
+
+
+@dataclass(frozen=True)
+class Propose:
+    """Ask the proposer for hypotheses."""
+
+    id: str = "propose"
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """Take a hypothesis from the backlog and give it a number: a commit to the log."""
+
+    iteration: int
+    batch: int
+    item: BacklogItem
+    base: str
+
+    @property
+    def id(self) -> str:
+        return f"{experiment_key(self.iteration)}/dispatch"
+
+
+@dataclass(frozen=True)
+class Author:
+    """Let the agent carry out a hypothesis; `repair` holds what failed in the attempt before."""
+
+    iteration: int
+    attempt: int
+    item: BacklogItem
+    base: str
+    repair: str | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{experiment_key(self.iteration)}/author/{self.attempt}"
+
+
+@dataclass(frozen=True)
+class BuildCandidate:
+    """Make a commit of what the agent left: mutable-scope changes only."""
+
+    iteration: int
+    attempt: int
+    item: BacklogItem
+    base: str
+    tree: str
+
+    @property
+    def id(self) -> str:
+        return f"{experiment_key(self.iteration)}/build/{self.attempt}"
+
+
+@dataclass(frozen=True)
+class PrepareCheckout:
+    """Set up, build and check a clean checkout of the commit to be measured."""
+
+    iteration: int
+    attempt: int
+    session: SessionKind
+    commit: str
+
+    @property
+    def id(self) -> str:
+        return f"{experiment_key(self.iteration)}/setup/{self.session}/{self.attempt}"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Run the harness once."""
+
+    iteration: int
+    attempt: int
+    session: SessionKind
+    side: Side
+    index: int
+    commit: str
+
+    @property
+    def id(self) -> str:
+        return measure_key(self.iteration, self.attempt, self.session, self.side, self.index)
+
+
+@dataclass(frozen=True)
+class Integrate:
+    """Move the optimization branch from the reference to this commit, by compare-and-swap."""
+
+    iteration: int
+    session: SessionKind
+    commit: str
+    reference: str
+    merged_with: int | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{experiment_key(self.iteration)}/integrate/{self.session}"
+
+
+@dataclass(frozen=True)
+class MergeRunnerUp:
+    """Put a runner-up three-way onto the new reference."""
+
+    iteration: int
+    base: str
+    commit: str
+    onto: str
+    merged_with: int
+
+    @property
+    def id(self) -> str:
+        return f"{experiment_key(self.iteration)}/combine"
+
+
+@dataclass(frozen=True)
+class Conclude:
+    """Write down what follows from what is known: an order without an effect."""
+
+    event: SessionEnded | ExperimentEnded | HypothesisDropped | HypothesisDeferred | BatchEnded | BacklogExtended
+
+    @property
+    def id(self) -> str:
+        if isinstance(self.event, ExperimentEvent):
+            return self.event.key
+        return f"conclude/{self.event.kind}"
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing can start now; something is under way."""
+
+    on: tuple[str, ...]
+    id: str = "wait"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """End the loop, for this reason."""
+
+    event: RunStopped
+    id: str = "stop"
+
+
+Action = (
+    FreezeSpec
+    | ValidateHarness
+    | MeasureBaseline
+    | AwaitApproval
+    | Propose
+    | Dispatch
+    | Author
+    | BuildCandidate
+    | PrepareCheckout
+    | Measure
+    | Integrate
+    | MergeRunnerUp
+    | Conclude
+    | Wait
+    | Stop
+)

@@ -1,0 +1,97 @@
+"""The strategy digest: what the next hypotheses start from, drawn from the log alone.
+
+Source: seed 004 (STRATEGY DIGEST: its five parts); no holdout value enters it.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headway.core.records import BacklogItem, Entry, Outcome
+
+KEPT = (Outcome.KEPT, Outcome.RUNNER_UP_KEPT)
+LINES_A_PART = 40
+
+
+@dataclass
+class _Category:
+    tried: int = 0
+    kept: int = 0
+
+
+@dataclass
+class Memory:
+    """What the digest needs of every entry, folded one entry at a time so that no log is ever held whole."""
+
+    categories: dict[str, _Category] = field(default_factory=dict)
+    kept: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    learnings: list[str] = field(default_factory=list)
+    causes: Counter[str] = field(default_factory=Counter)
+    seen: dict[int, str] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """Take one entry in; an entry that was taken in before, or is not final, changes nothing."""
+        outcome = Outcome(entry.outcome)
+        if not outcome.is_final or entry.iteration in self.seen:
+            return
+        self.seen[entry.iteration] = outcome.value
+        category = self.categories.setdefault(entry.category or "uncategorised", _Category())
+        category.tried += 1
+        line = f"{entry.iteration}: {_short(entry.hypothesis or '')}"
+        if outcome in KEPT:
+            category.kept += 1
+            self.kept.append(f"{line} ({entry.primary_delta or 'gain not recorded'})")
+        else:
+            self.failed.append(f"{line} ({outcome.value})")
+            if outcome in (Outcome.ERROR, Outcome.TIMEOUT, Outcome.DEGENERATE):
+                self.causes[
+                    f"{outcome.value}: {_short(entry.error_message or entry.learnings or 'no reason recorded')}"
+                ] += 1
+        if entry.learnings:
+            self.learnings.append(f"{entry.iteration}: {_short(entry.learnings)}")
+
+
+def digest(
+    spec_name: str, memory: Memory, backlog: Sequence[BacklogItem], worst: Sequence[Mapping[str, object]]
+) -> str:
+    """Write the strategy digest.
+
+    Args:
+        spec_name: the run's spec.
+        memory: every final entry, folded.
+        backlog: what waits.
+        worst: the current best's worst cases, from selection data only.
+    Returns: Markdown with the seed's five parts, bounded in size whatever the log's length.
+    """
+    tried = [f"- {_short(name)}: {c.tried} tried, {c.kept} kept" for name, c in sorted(memory.categories.items())]
+    waiting = Counter(item.category or "uncategorised" for item in backlog)
+    frontier = [
+        f"- {_short(name)}: {n} waiting" + ("" if name in memory.categories else ", never tried")
+        for name, n in sorted(waiting.items())
+    ]
+    themes = [f"- {n} x {cause}" for cause, n in memory.causes.most_common(10)]
+    themes += [f"- case {case.get('case_id', '?')}: {_short(str(case.get('reason', '')))}" for case in worst[:10]]
+    parts = [
+        ("Categories tried", tried),
+        ("Kept", [f"- {line}" for line in memory.kept]),
+        ("Not kept", [f"- {line}" for line in memory.failed]),
+        ("Frontier: not tried yet", frontier),
+        ("Key learnings", [f"- {line}" for line in memory.learnings]),
+        ("Failure themes", themes),
+    ]
+    text = [f"# Strategy digest: {spec_name}", ""]
+    for title, lines in parts:
+        text += [f"## {title}", "", *(_bounded(lines) or ["- nothing yet"]), ""]
+    return "\n".join(text)
+
+
+def _bounded(lines: Sequence[str]) -> list[str]:
+    if len(lines) <= LINES_A_PART:
+        return list(lines)
+    return [f"- ({len(lines) - LINES_A_PART} earlier ones left out)", *lines[-LINES_A_PART:]]
+
+
+def _short(text: str, most: int = 160) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,157 @@
+"""What a spec may say that this version cannot carry out.
+
+Such a spec loads, so that it can be shown and edited; starting a run or a check with it is refused by name, so that
+nothing that was asked for is left out in silence.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from headway.core.spec import (
+    Agent,
+    Backend,
+    ComparisonMethod,
+    MetricType,
+    Sandbox,
+    ShieldMode,
+    Spec,
+)
+from headway.core.spec_rules import AGENT_OPTIONS, SpecProblem
+
+AGENT_TYPES: Final = tuple(AGENT_OPTIONS)
+PROPOSER_TYPES: Final = ("list", "patches")
+PORT_STRATEGIES: Final = ("none", "parameterized")
+SEQUENTIAL_ONLY: Final = ("alpha", "effort", "error_control", "min_effect", "max_pairs", "screen", "calibration")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One thing that is refused: where it stands, what to say when it was asked for (None: it was not), the mend."""
+
+    path: str
+    says: Callable[[Spec], str | None]
+    mend: str
+
+
+def refusals(spec: Spec) -> tuple[SpecProblem, ...]:
+    """Say what of a spec this version cannot carry out.
+
+    Args:
+        spec: a valid spec.
+    Returns: one problem per thing, in the order of the table; empty where the spec can be run.
+    """
+    found = ((refusal, refusal.says(spec)) for refusal in REFUSALS)
+    return tuple(
+        SpecProblem(tuple(refusal.path.split(".")), said, refusal.mend) for refusal, said in found if said is not None
+    )
+
+
+def _asked(value: object, what: str) -> str | None:
+    return f"{what} is not in this version" if value else None
+
+
+def _judged_objectives(spec: Spec) -> str | None:
+    names = [objective.name for objective in spec.metric.objectives if objective.type is MetricType.JUDGE]
+    return _asked(names, f"judging ({', '.join(names)})")
+
+
+def _unknown(value: str, known: tuple[str, ...], what: str) -> str | None:
+    return _asked(value not in known, f"{what} {value!r}")
+
+
+def _agent_type(spec: Spec) -> str | None:
+    return _unknown(spec.agent.type, AGENT_TYPES, "agent") if spec.agent else None
+
+
+def _proposer_type(spec: Spec) -> str | None:
+    return _unknown(spec.proposer.type, PROPOSER_TYPES, "proposer") if spec.proposer else None
+
+
+def _turns(spec: Spec) -> str | None:
+    counted = spec.agent is not None and spec.agent.max_turns is not None
+    return "the agent has no turns that could be counted" if counted else None
+
+
+def _of_patches(name: str) -> Refusal:
+    def says(spec: Spec) -> str | None:
+        agent: Agent | None = spec.agent
+        if agent is None or agent.type != "patches" or not getattr(agent, name):
+            return None
+        return "agent 'patches' runs no program that could use it"
+
+    return Refusal(f"agent.{name}", says, "leave it out")
+
+
+def _of_sequential(name: str) -> Refusal:
+    def says(spec: Spec) -> str | None:
+        comparison = spec.measurement.stability.comparison
+        if comparison.method is ComparisonMethod.SEQUENTIAL or name not in comparison.model_fields_set:
+            return None  # with the method, the method itself is refused
+        return f"belongs to method: sequential, not to {comparison.method}"
+
+    return Refusal(f"measurement.stability.comparison.{name}", says, "leave it out")
+
+
+REFUSALS: Final[tuple[Refusal, ...]] = (
+    Refusal(
+        "metric.primary.type",
+        lambda spec: _asked(spec.metric.primary.type is MetricType.JUDGE, "judging"),
+        "use type: hard and let the command print the score",
+    ),
+    Refusal("metric.objectives", _judged_objectives, "use type: hard and let the command print the score"),
+    Refusal(
+        "measurement.holdout.command",
+        lambda spec: _asked(spec.measurement.holdout and spec.measurement.holdout.command, "the holdout"),
+        "leave it out and score the holdout by hand",
+    ),
+    Refusal(
+        "measurement.stability.comparison.method",
+        lambda spec: _asked(
+            spec.measurement.stability.comparison.method is ComparisonMethod.SEQUENTIAL, "method 'sequential'"
+        ),
+        "use absolute, relative or paired",
+    ),
+    *map(_of_sequential, SEQUENTIAL_ONLY),
+    Refusal(
+        "measurement.clean_home",
+        lambda spec: _asked(spec.measurement.clean_home, "an empty home folder for measurements"),
+        "set HOME in the command itself",
+    ),
+    Refusal(
+        "execution.backend",
+        lambda spec: _asked(
+            spec.execution.backend is not Backend.WORKTREE, f"backend {spec.execution.backend.value!r}"
+        ),
+        "use worktree",
+    ),
+    Refusal("execution.slots", lambda spec: _asked(spec.execution.slots, "measuring in slots"), "leave it out"),
+    Refusal(
+        "parallel.port_strategy",
+        lambda spec: _unknown(spec.parallel.port_strategy, PORT_STRATEGIES, "port strategy"),
+        f"use {' or '.join(PORT_STRATEGIES)}",
+    ),
+    Refusal("agent.type", _agent_type, f"use {' or '.join(AGENT_TYPES)}"),
+    Refusal("agent.max_turns", _turns, "use timeout_seconds"),
+    *map(_of_patches, ("model", "instructions_file", "env")),
+    Refusal("proposer.type", _proposer_type, f"use {' or '.join(PROPOSER_TYPES)}"),
+    Refusal(
+        "exemplars",
+        lambda spec: _asked(
+            spec.exemplars.known_good or spec.exemplars.known_bad or spec.exemplars.trivial, "testing with exemplars"
+        ),
+        "leave it out",
+    ),
+    Refusal(
+        "shield.mode",
+        lambda spec: _asked(spec.shield.mode is not ShieldMode.NONE, f"shield mode {spec.shield.mode.value!r}"),
+        "use none: constraints stand in the brief, and nothing checks them",
+    ),
+    Refusal("notify", lambda spec: _asked(spec.notify, "telling others of events"), "leave it out"),
+    Refusal(
+        "sandbox",
+        lambda spec: _asked(spec.sandbox is Sandbox.REQUIRE, "a sandbox"),
+        "use none, or auto, which goes on without",
+    ),
+)
+"""Everything that is refused; `tests/core/test_spec_support.py` fires each."""

@@ -1,0 +1,225 @@
+"""CP-1: the harness on untouched code, the baseline by the full protocol, and the log's first version.
+
+Source: DESIGN sections 1 and 6; CONTRACTS section 9.
+"""
+
+import json
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headway.core.actions import Measure
+from headway.core.entries import metrics_of
+from headway.core.events import SampleStatus, SampleTaken, SessionKind, Side
+from headway.core.gates import check
+from headway.core.records import (
+    Baseline,
+    BaselineHeadway,
+    Best,
+    Calibration,
+    HarnessValidation,
+    Probe,
+    WorstCase,
+    to_row,
+)
+from headway.core.spec import ComparisonMethod, Spec, StabilityMode
+from headway.core.statistics import spread
+from headway.errors import OutsideFailed
+from headway.orchestrator.ground import Ground
+from headway.orchestrator.loop import now
+from headway.orchestrator.measuring import FAMILY_TIMEOUT_SECONDS, seed_of
+from headway.orchestrator.perform import REFERENCE_TREE, sample_event
+from headway.store.atomic import write_atomic
+from headway.store.log import LogFile
+from headway.store.paths import ensure_folder
+
+LEAST_SAMPLES = 3
+SLOW_SECONDS = 60.0
+LEAST_TIMEOUT_SECONDS = 60.0
+TIMEOUT_FACTOR = 3.0
+
+
+class BaselineFails(OutsideFailed):
+    """The untouched code does not pass its own measurement; no log is written and no agent is paid."""
+
+    def __init__(self, what: str, where: str, mend: str) -> None:
+        super().__init__(what, where, mend)
+
+
+def baseline_count(spec: Spec, first_seconds: float) -> int:
+    """Say how often the baseline is measured: as often as a candidate, and at least three times to tell its variance.
+
+    Args:
+        spec: the spec.
+        first_seconds: how long the first measurement took; over 60 s the least is two.
+    """
+    stability = spec.measurement.stability
+    least = LEAST_SAMPLES if first_seconds <= SLOW_SECONDS else 2
+    match stability.mode:
+        case StabilityMode.STABLE:
+            return least
+        case StabilityMode.REPEAT:
+            return max(least, stability.repeat_count)
+        case StabilityMode.LADDER:
+            return max(least, stability.ladder.confirmation_repeats or stability.repeat_count)
+
+
+def measure_baseline(ground: Ground, tell: Callable[[str], None]) -> tuple[SampleTaken, ...]:
+    """Measure the untouched code; samples that an earlier process took are taken up.
+
+    Raises: BaselineFails, naming what the harness printed or which gate failed, with the mend.
+    """
+    paths = ground.run.experiment(0)
+    ensure_folder(paths.jobs)
+    prepared = None
+    samples: list[SampleTaken] = []
+    wanted = 1
+    while len(samples) < wanted:
+        index = len(samples) + 1
+        action = Measure(0, 1, SessionKind.STANDALONE, Side.REFERENCE, index, ground.base)
+        if prepared is None:
+            prepared = ground.measuring.prepare(REFERENCE_TREE, ground.base, paths.jobs, "baseline", checks=True)
+            if not prepared.ok:
+                raise BaselineFails(
+                    f"the untouched code fails at {prepared.stage}: {prepared.detail}",
+                    f"measurement.{prepared.stage}_command",
+                    "mend the command or the code; `headway check SPEC` runs it alone",
+                )
+        seed = seed_of(ground.run_id, 0, SessionKind.STANDALONE, index)
+        reading = ground.measuring.sample(
+            REFERENCE_TREE, ground.base, paths.jobs / f"measure-{index}", f"exp0000/measure/{index}", seed
+        )
+        event = sample_event(action, reading, seed, ground.relative)
+        check_baseline(ground.spec, event)
+        samples.append(event)
+        tell(f"baseline {index}: {', '.join(f'{n} {v:.6g}' for n, v in event.metrics.items())}")
+        if index == 1:
+            wanted = baseline_count(ground.spec, event.elapsed_seconds)
+    return tuple(samples)
+
+
+def check_baseline(spec: Spec, event: SampleTaken) -> None:
+    """Refuse a baseline sample that is no measurement, or that fails a gate. Raises: BaselineFails."""
+    if event.status is not SampleStatus.VALID:
+        raise BaselineFails(
+            f"the measurement of the untouched code is not valid: {event.reason}",
+            f"measurement.command: {spec.measurement.command}",
+            "make the command print one JSON object with every gate and objective; `headway check SPEC` tries it",
+        )
+    gates = check(spec.metric.degenerate_gates, event.gates)
+    if not gates.passed:
+        raise BaselineFails(
+            f"the untouched code fails its gate: {', '.join(f'{n} is {event.gates.get(n)!r}' for n in gates.failed)}",
+            "metric.degenerate_gates",
+            "mend the gate or the code: a gate must hold before anything is changed",
+        )
+
+
+def timeout_of(spec: Spec, samples: Sequence[SampleTaken]) -> float:
+    """Give the limit of one measurement: the spec's, else three times the calibration's median, at least 60 s."""
+    if spec.measurement.timeout_seconds is not None:
+        return float(spec.measurement.timeout_seconds)
+    if not samples:
+        return FAMILY_TIMEOUT_SECONDS
+    median = statistics.median(s.elapsed_seconds for s in samples)
+    return max(LEAST_TIMEOUT_SECONDS, round(TIMEOUT_FACTOR * median, 1))
+
+
+def noise_of(samples: Sequence[SampleTaken]) -> dict[str, float]:
+    """Give each objective's relative spread over repeated measurements of the same code: (max - min) / |median|."""
+    names = samples[0].metrics if samples else {}
+    found = {name: spread([s.metrics[name] for s in samples]).relative_reach for name in names}
+    return {name: round(reach, 6) for name, reach in found.items() if reach is not None}
+
+
+def validation_of(spec: Spec, samples: Sequence[SampleTaken], noise: Mapping[str, float]) -> HarnessValidation:
+    """Say what is known of the harness; what was not probed is null, never passed."""
+    return HarnessValidation(
+        timestamp=now(),
+        separates_known_good_from_bad=None,
+        rejects_trivial_shortcut=None,
+        judge_agreement=None,
+        calibration=Calibration.NOT_APPLICABLE,
+        holdout_configured=False,
+        probes=(
+            Probe(
+                name="baseline_repeats",
+                inputs={"code": "untouched base commit", "samples": len(samples)},
+                observed={
+                    name: {"values": [s.metrics[name] for s in samples], "relative_spread": noise.get(name, 0.0)}
+                    for name in samples[0].metrics
+                },
+                passed=True,
+            ),
+            Probe(
+                name="spread_below_threshold",
+                inputs={"threshold": _threshold(spec)},
+                observed=dict(noise),
+                passed=_below_threshold(spec, samples, noise),
+            ),
+        ),
+    )
+
+
+def _threshold(spec: Spec) -> float:
+    comparison = spec.measurement.stability.comparison
+    if comparison.method is ComparisonMethod.ABSOLUTE:
+        return float(spec.measurement.stability.noise_threshold)
+    return float(comparison.relative_threshold)
+
+
+def _below_threshold(spec: Spec, samples: Sequence[SampleTaken], noise: Mapping[str, float]) -> bool:
+    """Say whether repeated measurements of the same code differ by less than what counts as a gain."""
+    if spec.measurement.stability.comparison.method is ComparisonMethod.ABSOLUTE:
+        name = spec.metric.primary.name
+        values = [s.metrics[name] for s in samples if name in s.metrics]
+        return not values or max(values) - min(values) <= _threshold(spec)
+    return all(reach <= _threshold(spec) for reach in noise.values())
+
+
+def create_log(ground: Ground, samples: Sequence[SampleTaken], started_at: str) -> LogFile:
+    """Write the harness validation, then the log with all required sections: CP-1's two durable writes."""
+    spec = ground.spec
+    noise = noise_of(samples)
+    validation = validation_of(spec, samples, noise)
+    write_atomic(
+        ground.run.harness_validation, json.dumps(to_row(validation), ensure_ascii=False, indent=1).encode() + b"\n"
+    )
+    metrics = metrics_of(samples, spec.measurement.stability.aggregation)
+    last = samples[-1]
+    facts: dict[str, Any] = {
+        "timestamp": now(),
+        "gates": last.gates,
+        "metrics": metrics,
+        "diagnostics": last.diagnostics,
+        "headway": BaselineHeadway(
+            started_at=tuple(s.started_at for s in samples),
+            seeds=tuple(s.seed for s in samples),
+            commit=ground.base,
+            workload=ground.workload,
+            timeout_seconds=timeout_of(spec, samples),
+            median_seconds=round(statistics.median(s.elapsed_seconds for s in samples), 3),
+            relative_spread=noise,
+        ),
+    }
+    if last.worst_cases:
+        facts["worst_cases"] = tuple(WorstCase.model_validate(w) for w in last.worst_cases)
+    best = Best(
+        iteration=0,
+        metrics=metrics,
+        total_judge_cost_usd=0,
+        total_run_cost_usd=0,
+        run_cost_basis="nothing was spent yet: no agent has worked",
+    )
+    return LogFile.create(
+        ground.state.log,
+        {
+            "spec": spec.name,
+            "run_id": ground.run_id,
+            "started_at": started_at,
+            "baseline": to_row(Baseline(**facts)),
+            "harness_validation": to_row(validation),
+            "experiments": [],
+            "best": to_row(best),
+        },
+    )

@@ -1,0 +1,441 @@
+"""Ticks until `plan` says stop: read, plan, perform, apply, commit, read back.
+
+The main thread owns the log; workers perform actions and put facts on one queue. Resume is the same loop: the facts of
+the open batch are read from its records, and what has a fact is not done again.
+
+Source: STYLE section 3; CONTRACTS sections 2, 4 and 5.
+"""
+
+import contextlib
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from headway.adapters.supervisor import look_at
+from headway.core.actions import Action, Author, AwaitApproval, Conclude, Dispatch, Job, JobState, Stop, Wait
+from headway.core.apply import apply
+from headway.core.approval import objections
+from headway.core.briefs import brief
+from headway.core.digest import Memory, digest
+from headway.core.edits import SetSection
+from headway.core.events import (
+    AgentTurnEnded,
+    BatchEnded,
+    CandidateBuilt,
+    Event,
+    ExperimentEvent,
+    GateReached,
+    HypothesisDispatched,
+    NoticeGiven,
+    RunResumed,
+    RunStopped,
+    from_record,
+    to_record,
+)
+from headway.core.log_view import Log, coalesced, edited, log_of, reference_of
+from headway.core.plan import plan
+from headway.core.records import Entry, Outcome, to_row
+from headway.core.stopping import primary_of, totals_of
+from headway.core.world import MeasuredPair, StopAsked, World
+from headway.errors import BranchCheckedOut, HeadwayError
+from headway.orchestrator.authoring import TurnClosed
+from headway.orchestrator.ground import Ground
+from headway.orchestrator.inbox import Inbox
+from headway.orchestrator.perform import Performing, perform
+from headway.orchestrator.rows import ExperimentFiles
+from headway.store.atomic import write_atomic
+from headway.store.log import LogFile
+from headway.store.records import RecordFile, read_records
+
+LOOK_SECONDS = 0.5
+"""How often a waiting loop looks into its inbox."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What an action came to, or why it failed."""
+
+    action: Action
+    event: Event | None
+    error: BaseException | None = None
+
+
+@dataclass
+class Loop:
+    """One process's share of a run.
+
+    Args:
+        ground: the concrete parts.
+        file: the log, open and locked by this process.
+        on_event: told of every fact once it is on disk, for progress.
+        max_ticks: stop after so many completed batches in this process; None: no such limit.
+    """
+
+    ground: Ground
+    file: LogFile
+    on_event: Callable[[Event, Log], None] = lambda event, log: None
+    max_ticks: int | None = None
+    _log: Log = field(init=False)
+    _jobs: dict[str, Job] = field(default_factory=dict)
+    _queue: "queue.SimpleQueue[Done | None]" = field(default_factory=queue.SimpleQueue)
+    _records: dict[int, tuple[RecordFile, int]] = field(default_factory=dict)
+    _run_records: tuple[RecordFile, int] | None = None
+    _measured: dict[tuple[str, str], MeasuredPair] = field(default_factory=dict)
+    _trees: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _memory: Memory = field(default_factory=Memory)
+    _highest: int = 0
+    _stop: StopAsked | None = None
+    _interrupted: bool = False
+    _ticks: int = 0
+    _clock_base: float = 0.0
+    _clock_start: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self._inbox = Inbox(self.ground.state)
+        self._files = ExperimentFiles(self.ground)
+        self._log = self._read()
+
+    @property
+    def log(self) -> Log:
+        """Give the log as it was last committed."""
+        return self._log
+
+    def interrupt(self) -> None:
+        """Ask the loop to stop at once; safe to call from a signal handler."""
+        self._interrupted = True
+        self._queue.put(None)
+
+    def run(self) -> RunStopped | None:
+        """Go on until the loop is over; None when the run stands at the approval gate.
+
+        Raises: HeadwayError when something outside failed; the log says so first, as far as it can be written.
+        """
+        self._take_up()
+        try:
+            while True:
+                ending = self._pass()
+                if ending is not None:
+                    return ending if isinstance(ending, RunStopped) else None
+        except HeadwayError as problem:
+            self._give_up(problem)
+            raise
+        finally:
+            self.ground.closing.set()
+            self._close_records()
+
+    def _pass(self) -> RunStopped | AwaitApproval | None:
+        """Plan once and do what is planned; give the ending when there is one."""
+        if self.file.changed_outside():
+            self._merge_save()
+        self._hear()
+        actions = plan(self._log, self._world(), time.time())
+        first = actions[0]
+        if isinstance(first, AwaitApproval):
+            self._take([GateReached()])
+            return first
+        settled: list[Event] = [a.event for a in actions if isinstance(a, Conclude | Stop)]
+        settled += [self._dispatched(a) for a in actions if isinstance(a, Dispatch)]
+        if settled:
+            self._take(settled)
+            last = settled[-1]
+            return last if isinstance(last, RunStopped) else None
+        for action in actions:
+            if action.id not in self._jobs and not isinstance(action, Wait):
+                self._start(action)
+        return self._wait()
+
+    # Inward: what happened
+
+    def _wait(self) -> RunStopped | None:
+        try:
+            done = self._queue.get(timeout=LOOK_SECONDS)
+        except queue.Empty:
+            return None
+        if done is None:
+            return self._interrupt_now()
+        self._jobs.pop(done.action.id, None)
+        if isinstance(done.error, TurnClosed):
+            return None
+        if done.error is not None:
+            raise done.error
+        assert done.event is not None, "an action without an error has an event"
+        self._take([done.event])
+        return None
+
+    def _interrupt_now(self) -> RunStopped:
+        """End at once: agents' turns end with the supervisor's connection, a measurement runs on and is taken up."""
+        self.ground.closing.set()
+        stop = RunStopped(
+            reason="interrupt",
+            detail="stopped by a signal",
+            continue_with="`headway resume` goes on where it stopped",
+            status="waiting",
+        )
+        self._take([stop])
+        return stop
+
+    def _hear(self) -> None:
+        for command in self._inbox.read():
+            if command.name == "stop":
+                self._stop = StopAsked("stop", command.text or "asked for with `headway stop`")
+                self._inbox.answer(command, "the run stops at the next safe point")
+            else:
+                self._inbox.answer(command, f"this version does not know `{command.name}`")
+
+    def _take(self, events: Iterable[Event]) -> None:
+        """Write facts down: records first, then one commit to the log, then what is derived from it."""
+        edits: list[Any] = []
+        view = self._log
+        stamped: list[Event] = []
+        for event in events:
+            event = event.model_copy(update={"at": now(), "active_seconds": round(self._active(), 3)})
+            self._append(event)
+            changes = apply(view, event, self._world(view))
+            if isinstance(event, ExperimentEvent):
+                self._note(event)
+            view = edited(view, changes)
+            edits += changes
+            stamped.append(event)
+        self.file.commit(coalesced(edits))
+        self._log = view
+        if self.file.notices:
+            self._tell_notices()
+        for event in stamped:
+            self._follow_up(event)
+
+    def _merge_save(self) -> None:
+        """Merge what a person saved since the last commit: what may be edited stays, facts are restored."""
+        self.file.commit([SetSection("run_id", self._log.run_id)])
+        self._log = self._read()
+        self._tell_notices()
+
+    def _tell_notices(self) -> None:
+        """Read the log back after a merge, and say in it what was merged, restored or set aside."""
+        told = [NoticeGiven(text=notice.text) for notice in self.file.notices]
+        self.file.notices.clear()
+        self._log = self._read()
+        if told:
+            self._take(told)
+
+    def _note(self, event: ExperimentEvent) -> None:
+        self._jobs[event.key] = Job(event.key, None, event.iteration, state=JobState.DONE, exit=event)  # type: ignore[arg-type]
+        self._highest = max(self._highest, event.iteration)
+        if isinstance(event, CandidateBuilt) and event.tree and event.base_tree:
+            self._trees[event.iteration] = (event.base_tree, event.tree)
+
+    def _follow_up(self, event: Event) -> None:
+        """Bring derived files and memories up to date with what is committed."""
+        if isinstance(event, ExperimentEvent):
+            entry = self._log.recent.get(event.iteration)
+            self._files.write(event.iteration, entry, self._trees.get(event.iteration), self._jobs)
+            if entry is not None:
+                self._remember(entry)
+        if isinstance(event, BatchEnded):
+            self._ticks += 1
+            self._write_digest()
+            self._forget_batch()
+            if self.max_ticks is not None and self._ticks >= self.max_ticks:
+                self._stop = self._stop or StopAsked("max_ticks", f"{self._ticks} ticks in this process")
+        self.on_event(event, self._log)
+
+    def _remember(self, entry: Entry) -> None:
+        self._memory.add(entry)
+        trees = self._trees.get(entry.iteration)
+        is_repeat = entry.headway is not None and entry.headway.repeat_of is not None
+        if trees is not None and not is_repeat and Outcome(entry.outcome).is_final:
+            self._measured.setdefault(trees, MeasuredPair(entry.iteration, entry.outcome))
+
+    def _forget_batch(self) -> None:
+        self._jobs = {key: job for key, job in self._jobs.items() if job.state is JobState.RUNNING}
+        self._close_records()
+
+    # Outward: what to do
+
+    def _start(self, action: Action) -> None:
+        self._jobs[action.id] = Job(action.id, None, getattr(action, "iteration", 0))
+        with_ = Performing(self.ground, self._brief_of, now)
+        if isinstance(action, Author):
+            text = self._brief_of(action)
+            with_ = Performing(self.ground, lambda _: text, now)
+        thread = threading.Thread(target=self._work, args=(action, with_), name=action.id, daemon=True)
+        thread.start()
+
+    def _work(self, action: Action, with_: Performing) -> None:
+        try:
+            self._queue.put(Done(action, perform(action, with_)))
+        except BaseException as problem:  # handed to the main thread, which raises it
+            self._queue.put(Done(action, None, problem))
+
+    def _dispatched(self, action: Dispatch) -> HypothesisDispatched:
+        folder = self.ground.run.experiment(action.iteration)
+        self._files.make_folder(action.iteration)
+        return HypothesisDispatched(
+            iteration=action.iteration,
+            batch=action.batch,
+            item=action.item,
+            base=action.base,
+            agent=self.ground.spec.agent.type if self.ground.spec.agent else "none",
+            arrives_as=self.ground.relative(folder.jobs / "author-1"),
+            wake=f"{os.getpid()}@{self._started_mark}",
+        )
+
+    @property
+    def _started_mark(self) -> str:
+        process = look_at(os.getpid())
+        return str(process.start) if process is not None else "unknown"
+
+    def _brief_of(self, action: Author) -> str:
+        spec = self.ground.spec
+        best = primary_of(self._log, spec)
+        words = f"{spec.metric.primary.name} = {best:g}" if best is not None else "not measured"
+        recent = [e for _, e in sorted(self._log.recent.items())]
+        return brief(spec, action.item, words, self._digest_text(), recent, self.ground.instructions, action.repair)
+
+    # The world
+
+    def _world(self, view: Log | None = None) -> World:
+        log = view or self._log
+        spec = self.ground.spec
+        cost = totals_of(log).cost
+        cap = spec.stopping.max_total_cost_usd
+        spent = (log.best.total_run_cost_usd or 0.0) + self._open_spend()
+        return World(
+            spec=spec,
+            reference=reference_of(log, self.ground.base),
+            base=self.ground.base,
+            approved=not objections(log.approval, spec, self.ground.spec_sha256),
+            highest_iteration=self._highest,
+            workload=self.ground.workload,
+            jobs=tuple(self._jobs.values()),
+            measured=self._measured,
+            stop=self._stop,
+            budget_left=None if cap is None else cap - spent,
+            cost_unknown=", ".join(cost.unknown) if cost else "",
+            agent_can_retry=self.ground.agent.can_retry if self.ground.agent else False,
+        )
+
+    def _open_spend(self) -> float:
+        """Give what turns of experiments without an entry cost so far."""
+        return sum(
+            job.exit.usd or 0.0
+            for job in self._jobs.values()
+            if isinstance(job.exit, AgentTurnEnded) and job.iteration not in self._log.recent
+        )
+
+    def _active(self) -> float:
+        return self._clock_base + time.monotonic() - self._clock_start
+
+    # Reading back
+
+    def _read(self) -> Log:
+        rows = {int(row["iteration"]): row for row in self.file.tail(64) if "iteration" in row}
+        best = (self.file.section("best") or {}).get("iteration") or 0
+        if best and best not in rows:
+            rows[best] = self.file.entry(best)
+        return log_of(self.file.sections(), rows.values(), self.file.count)
+
+    def _take_up(self) -> None:
+        """Read the open batch's records, apply what the log does not hold yet, and say that the run goes on."""
+        self._files.take_up(self.file, self._remember_all)
+        self._highest = max(self._highest, self._files.highest(self.file))
+        self._clock_base = self._log.active_seconds
+        for iteration in self._open_iterations():
+            self._replay(iteration)
+        self._clock_start = time.monotonic()
+        if self._log.run_state is not None and self._log.run_state.status != "running":
+            self._take([RunResumed()])
+
+    def _remember_all(self, entry: Entry, trees: tuple[str, str] | None) -> None:
+        if trees is not None:
+            self._trees[entry.iteration] = trees
+        self._remember(entry)
+
+    def _open_iterations(self) -> list[int]:
+        waiting = [w.headway.iteration for w in self._log.dispatched if w.headway and w.headway.iteration is not None]
+        entries = [e.iteration for e in self._log.of_batch(self._log.ticks + 1)]
+        logged = max([0, *self.file.iterations(), *waiting])
+        unlogged = [n for n in self._files.iterations() if n > logged]
+        return sorted({*waiting, *entries, *unlogged})
+
+    def _replay(self, iteration: int) -> None:
+        """Take up one experiment's facts; each that the log lacks is applied now."""
+        records, _ = self._record_file(iteration)
+        events = [e for r in read_records(records.path) if (e := from_record(r)) is not None]
+        edits: list[Any] = []
+        view = self._log
+        for event in events:
+            self._clock_base = max(self._clock_base, event.active_seconds)
+            changes = apply(view, event, self._world(view))
+            if isinstance(event, ExperimentEvent):
+                self._note(event)
+            view = edited(view, changes)
+            edits += changes
+        self.file.commit(coalesced(edits))
+        self._log = view
+        entry = view.recent.get(iteration)
+        self._files.write(iteration, entry, self._trees.get(iteration), self._jobs)
+        if entry is not None:
+            self._remember(entry)
+
+    # Records and digest
+
+    def _record_file(self, iteration: int) -> tuple[RecordFile, int]:
+        if iteration not in self._records:
+            self._files.make_folder(iteration)
+            file = RecordFile(self.ground.run.experiment(iteration).records)
+            self._records[iteration] = (file, _count(file))
+        return self._records[iteration]
+
+    def _append(self, event: Event) -> None:
+        if isinstance(event, ExperimentEvent):
+            file, seq = self._record_file(event.iteration)
+            if file.append(to_record(event, self.ground.run_id, event.iteration, seq + 1)):
+                self._records[event.iteration] = (file, seq + 1)
+            return
+        if self._run_records is None:
+            file = RecordFile(self.ground.run.run_records)
+            self._run_records = (file, _count(file))
+        file, seq = self._run_records
+        file.append(to_record(event, self.ground.run_id, 0, seq + 1))
+        self._run_records = (file, seq + 1)
+
+    def _close_records(self) -> None:
+        for file, _ in self._records.values():
+            file.close()
+        self._records.clear()
+        if self._run_records is not None:
+            self._run_records[0].close()
+            self._run_records = None
+
+    def _digest_text(self) -> str:
+        best = self._log.recent.get(self._log.best.iteration or 0)
+        worst = [to_row(w) for w in (best.worst_cases or ())] if best is not None else []
+        return digest(self._log.spec, self._memory, self._log.backlog or (), worst)
+
+    def _write_digest(self) -> None:
+        write_atomic(self.ground.state.digest, self._digest_text().encode())
+
+    def _give_up(self, problem: HeadwayError) -> None:
+        """Leave a reason in the log for a stop that was forced from outside, as far as it can still be written."""
+        stop = RunStopped(
+            reason="branch_checked_out" if isinstance(problem, BranchCheckedOut) else "outside_failed",
+            detail=problem.what,
+            continue_with=problem.mend or "mend the cause, then `headway resume`",
+            status="blocked",
+        )
+        with contextlib.suppress(HeadwayError):
+            self._take([stop])
+
+
+def _count(file: RecordFile) -> int:
+    return sum(1 for _ in read_records(file.path))
+
+
+def now() -> str:
+    """Give the time as records and log write it: ISO 8601, UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,114 @@
+"""`experiment.json`: one experiment's row beside its records, from the same function that writes the log.
+
+Derived: rewritten after every commit that changes the row, and from the log at a start.
+Source: CONTRACTS section 7; seed 000 (one execution, one directory, self-describing).
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from headway.core.actions import Job
+from headway.core.events import CandidateBuilt, HypothesisDispatched
+from headway.core.records import Entry, to_row
+from headway.errors import OutsideFailed
+from headway.orchestrator.ground import Ground
+from headway.store.log import LogFile
+from headway.store.paths import ExperimentPaths, ensure_folder, execution_id, iteration_of
+
+TREES = "trees"
+"""Key beside the row: the (reference tree, candidate tree) that a repeat is recognised by."""
+
+
+class ExperimentFiles:
+    """The folders of one run's experiments."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    def make_folder(self, iteration: int) -> ExperimentPaths:
+        """Make an experiment's folder, before anything of it can fail."""
+        paths = self._ground.run.experiment(iteration)
+        ensure_folder(paths.jobs)
+        return paths
+
+    def iterations(self) -> list[int]:
+        """Give the numbers of all experiment folders but the baseline's."""
+        try:
+            names = [p.name for p in self._ground.run.experiments.iterdir()]
+        except FileNotFoundError:
+            return []
+        return sorted(n for name in names if (n := iteration_of(name)) is not None and n > 0)
+
+    def highest(self, file: LogFile) -> int:
+        """Give the highest number taken in the log, the folders and the private refs of this run."""
+        prefix = f"refs/headway/{self._ground.spec.name}/exp-"
+        refs = [int(t) for ref in self._ground.private.list_refs(prefix) if (t := _number(ref, prefix))]
+        return max([0, *file.iterations(), *self.iterations(), *refs])
+
+    def write(
+        self, iteration: int, entry: Entry | None, trees: tuple[str, str] | None, jobs: Mapping[str, Job]
+    ) -> None:
+        """Write one experiment's `experiment.json`; cheap, not synced: it is derived."""
+        paths = self.make_folder(iteration)
+        row = to_row(entry) if entry is not None else _dispatched_row(jobs, iteration)
+        content: dict[str, Any] = {
+            "run_id": self._ground.run_id,
+            "execution_id": execution_id(self._ground.run_id, iteration),
+            "spec": self._ground.spec.name,
+            "base_sha": row.get("headway", {}).get("base", self._ground.base),
+            "worker": "local",
+            "stage": str(entry.outcome) if entry is not None else _stage(jobs, iteration),
+            "row": row,
+        }
+        if trees is not None:
+            content[TREES] = list(trees)
+        target = paths.experiment_json
+        draft = target.with_suffix(".json.new")
+        try:
+            draft.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", "utf-8", "surrogatepass")
+            draft.replace(target)
+        except OSError as problem:
+            raise OutsideFailed(
+                f"an experiment's file cannot be written: {problem.strerror}", str(target), "make room or mend access"
+            ) from problem
+
+    def take_up(self, file: LogFile, remember: Callable[[Entry, tuple[str, str] | None], None]) -> None:
+        """Hand every entry of the log on, one at a time, with the trees that its folder tells of."""
+        for row in file.rows():
+            if "iteration" not in row or "outcome" not in row:
+                continue
+            entry = Entry.model_validate(row)
+            remember(entry, _trees(self._ground.run.experiment(entry.iteration).experiment_json))
+
+
+def _number(ref: str, prefix: str) -> str:
+    tail = ref[len(prefix) :]
+    return tail if tail.isdigit() else ""
+
+
+def _trees(path: Path) -> tuple[str, str] | None:
+    try:
+        found = json.loads(path.read_bytes()).get(TREES)
+    except (OSError, ValueError):
+        return None
+    return (str(found[0]), str(found[1])) if isinstance(found, list) and len(found) == 2 else None
+
+
+def _dispatched_row(jobs: Mapping[str, Job], iteration: int) -> dict[str, Any]:
+    for job in jobs.values():
+        if isinstance(job.exit, HypothesisDispatched) and job.exit.iteration == iteration:
+            return {
+                "iteration": iteration,
+                "batch": job.exit.batch,
+                "hypothesis": job.exit.item.description,
+                "category": job.exit.item.category or "general",
+                "headway": {"base": job.exit.base},
+            }
+    return {"iteration": iteration}
+
+
+def _stage(jobs: Mapping[str, Job], iteration: int) -> str:
+    built = any(isinstance(j.exit, CandidateBuilt) and j.iteration == iteration for j in jobs.values())
+    return "candidate" if built else "dispatched"

@@ -1,0 +1,152 @@
+"""All that an outsider has to read to write an adapter: who proposes, who carries out, and the tools they are handed.
+
+An adapter lies in `adapters/<kind>s/<name>.py` with `make(...)`, or in another package under the entry point group
+`headway.<kind>s`. What agents, proposers and repositories say is data.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from headway.core.events import TurnStatus
+from headway.core.records import BacklogItem
+from headway.core.spec import Agent as AgentSpec
+
+
+@dataclass(frozen=True)
+class ProgramEnd:
+    """How a program that ran in an agent's tree ended.
+
+    Args:
+        ended: `exited`, `timeout`, `idle_timeout` or `signaled`.
+        code: exit code, None where there is none.
+        output: standard output, bounded head and tail.
+        last_words: the last lines of standard error, else of standard output.
+        result: what the program wrote to the file that `HEADWAY_RESULT` names, when that is a JSON object.
+        elapsed_seconds: wall time.
+    """
+
+    ended: str
+    code: int | None
+    output: str
+    last_words: str
+    result: Mapping[str, Any] = field(default_factory=dict)
+    elapsed_seconds: float = 0.0
+
+
+class TurnTools(Protocol):
+    """What an agent may use to do its turn; everything it starts is supervised and ended with it."""
+
+    @property
+    def tree(self) -> Path:
+        """Give the folder to edit: the reference's files, nothing else."""
+        ...
+
+    def run_program(self, command: str, stdin: str, env: Mapping[str, str]) -> ProgramEnd:
+        """Run a shell command in the tree, in its own process group, with the turn's idle and total limits."""
+        ...
+
+    def apply_patch(self, patch: bytes) -> str | None:
+        """Apply a patch three-way onto the reference in the tree; give what stands in the way, or None."""
+        ...
+
+    def payload(self, sha256: str) -> bytes:
+        """Give the stored bytes of a proposal by their hash."""
+        ...
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one turn is about."""
+
+    iteration: int
+    attempt: int
+    item: BacklogItem
+    brief: str
+    is_repair: bool
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a turn came to. Whether there is a candidate is told by the tree, never by prose.
+
+    Args:
+        status: by the agent's structured status.
+        reason: why, where the status is not `completed`.
+        learnings: what the agent says it learned, for the log.
+        deferred_deps: dependencies it needs, with status `needs_dependency`.
+        tokens: spent, None when unknown.
+        usd: spent, None when unknown; 0 only when it is known to be nothing.
+    """
+
+    status: TurnStatus
+    reason: str = ""
+    final_text: str = ""
+    learnings: str = ""
+    deferred_deps: tuple[str, ...] = ()
+    tokens: int | None = None
+    usd: float | None = None
+
+
+class Agent(Protocol):
+    """Turns a hypothesis into changed files, inside a tree that the caller owns."""
+
+    can_retry: bool
+    """May be asked again after a turn without a change, and for a repair."""
+
+    def attempt(self, turn: Turn, tools: TurnTools) -> Attempt:
+        """Change files under `tools.tree` so that they carry out the hypothesis.
+
+        Promises: writes only under the tree; leaves no process behind; may be called again after a crash, on a tree
+        reset to the reference. Never raises for what went wrong in the turn: the attempt's status says it.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Hypotheses for the backlog, and the bytes that their payloads name by hash."""
+
+    items: tuple[BacklogItem, ...]
+    payloads: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class ProposerTools(Protocol):
+    """What a proposer may look at."""
+
+    def branch_patch(self, name: str) -> tuple[str, bytes]:
+        """Give a branch's last subject line, and its difference to where it left the base."""
+        ...
+
+
+class Proposer(Protocol):
+    """Gives hypotheses for the backlog."""
+
+    def propose(self, tools: ProposerTools) -> Proposal:
+        """Give all hypotheses that there are now; the same ones again at a second call.
+
+        Raises: RequestWrong when what the spec names cannot be read.
+        """
+        ...
+
+
+class AgentMaker(Protocol):
+    """`make` of an agent's adapter."""
+
+    def __call__(self, spec: AgentSpec) -> Agent:
+        """Build the agent from its part of the spec."""
+        ...
+
+
+__all__: Sequence[str] = (
+    "Agent",
+    "AgentMaker",
+    "Attempt",
+    "ProgramEnd",
+    "Proposal",
+    "Proposer",
+    "ProposerTools",
+    "Turn",
+    "TurnTools",
+)

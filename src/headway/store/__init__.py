@@ -1,0 +1,1 @@
+"""Durable bytes: the only room that writes in the state root."""
