@@ -237,8 +237,15 @@ def check_the_log(target: Path | None, where: Where) -> tuple[Path, list[Finding
     """Check a log file: its own, or the one that is named. Raises: DataDamaged, DiskFailed, RequestWrong."""
     path = _log_path(target, where)
     file = LogFile.open(path)
-    rows = [(row.get("iteration"), row) for row in file.rows()]
+    if not file.has_experiments:
+        return path, check_log(file.sections(), None)
+    rows = [(_line_of(file, row.get("iteration")), row) for row in file.rows()]
     return path, check_log(file.sections(), rows)
+
+
+def _line_of(file: LogFile, iteration: Any) -> int | None:
+    numbers = file.iterations()
+    return file.line_of(iteration) if isinstance(iteration, int) and iteration in numbers else None
 
 
 def log_document(target: Path | None, where: Where) -> dict[str, Any]:
@@ -334,6 +341,12 @@ def run(
     loaded = load_spec(spec_path) if spec_path is not None else None
     if loaded is not None:
         refuse_unsupported(loaded.spec, str(spec_path))
+        if loaded.spec.agent is None:
+            raise RequestWrong(
+                "the spec names no agent, so nobody can carry out its hypotheses",
+                f"{spec_path}: agent",
+                "add `agent: {type: command, command: ...}`; `headway check` works without",
+            )
         for warning in loaded.warnings:
             tell(f"warning: {warning}")
     state = where.state_of(loaded.spec.name, where.repository()) if loaded is not None else where.existing()

@@ -185,6 +185,7 @@ class MergeRunnerUp:
     """Put a runner-up three-way onto the new reference."""
 
     iteration: int
+    item: BacklogItem
     base: str
     commit: str
     onto: str

@@ -250,7 +250,7 @@ def _dropped(log: Log, event: HypothesisDropped, world: World) -> tuple[Edit, ..
     if event.returns_to_backlog:
         own = item.headway or BacklogHeadway()
         back = item.model_copy(update={"headway": own.model_copy(update={"attempts": (own.attempts or 0) + 1})})
-        return (*_state(log, event, extension, pending_waits=waits), _backlog_rows((back, *(log.backlog or ()))))
+        return (*_state(log, event, extension, pending_waits=waits), _backlog_rows((*(log.backlog or ()), back)))
     usage = entries.usage_of(event.iteration, world)
     facts: dict[str, Any] = {"description": item.description, "reason": event.reason}
     if item.headway and item.headway.id:

@@ -221,7 +221,7 @@ def _gates(fields: _SpecFields) -> tuple[GateRule, ...]:
 def _thresholds(fields: _SpecFields) -> Thresholds:
     method = fields.comparison.get("method")
     method = "absolute" if method is None else method
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise MethodMissing(str(method))
     noise = _threshold("noise_threshold", fields.comparison, fields.spec, fields.stability)
     relative = _threshold("relative_threshold", fields.comparison)

@@ -68,20 +68,13 @@ class Decided:
 
 
 @dataclass(frozen=True)
-class AgentUnavailable:
-    """The agent failed too often in a row on this hypothesis; the run should stop, not log an experiment."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
 class Broken:
     """The reference itself fails: the run should stop."""
 
     reason: str
 
 
-Step = Author | BuildCandidate | PrepareCheckout | Measure | Conclude | Decided | AgentUnavailable | Broken
+Step = Author | BuildCandidate | PrepareCheckout | Measure | Conclude | Decided | Broken
 
 
 def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]) -> Step:
@@ -95,19 +88,19 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
     """
     results = world.results
     repair: str | None = None
-    failures = no_changes = repairs = 0
+    unrepaired: Conclude | None = None
+    no_changes = repairs = 0
     attempt = 1
     while True:
         turn = results.get(f"{experiment_key(experiment.iteration)}/author/{attempt}")
         if not isinstance(turn, AgentTurnEnded):
+            if _spent(experiment, world) and attempt > 1:
+                return unrepaired or _dropped(experiment, "the money for one hypothesis is spent")
+            if world.agent_failures >= MAX_AGENT_FAILURES:
+                return unrepaired or _dropped(experiment, world.agent_trouble, returns=True)
             return Author(experiment.iteration, attempt, experiment.item, experiment.base, repair)
         if turn.status is TurnStatus.FAILED:
-            failures += 1
-            if failures >= MAX_AGENT_FAILURES:
-                return AgentUnavailable(turn.reason)
-            attempt += 1
-            continue
-        failures = 0
+            return unrepaired or _agent_failed(experiment, turn)
         if turn.status is not TurnStatus.COMPLETED:
             return _ended_by_turn(experiment, turn)
         built = results.get(f"{experiment_key(experiment.iteration)}/build/{attempt}")
@@ -125,7 +118,7 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
         step = _measured(experiment, world, attempt, built, stored)
         if isinstance(step, _Repairable):
             if repairs < _max_repairs(world):
-                repairs, repair, attempt = repairs + 1, step.detail, attempt + 1
+                repairs, repair, attempt, unrepaired = repairs + 1, step.detail, attempt + 1, step.otherwise
                 continue
             return step.otherwise
         return step
@@ -166,7 +159,26 @@ def _without_candidate(experiment: Experiment, built: CandidateBuilt, turns: int
             learnings="Only files outside the mutable scope were changed; nothing was measured.",
         )
     reason = "the turn changed nothing" if turns == 1 else f"{turns} turns changed nothing"
-    return Conclude(HypothesisDropped(iteration=experiment.iteration, reason=reason))
+    return _dropped(experiment, reason)
+
+
+def _dropped(experiment: Experiment, reason: str, returns: bool = False) -> Conclude:
+    return Conclude(HypothesisDropped(iteration=experiment.iteration, reason=reason, returns_to_backlog=returns))
+
+
+def _agent_failed(experiment: Experiment, turn: AgentTurnEnded) -> Conclude:
+    """Give a hypothesis back whose agent failed: that is no experiment; after three tries it is dropped for good."""
+    tries = ((experiment.item.headway.attempts if experiment.item.headway else 0) or 0) + 1
+    if tries >= MAX_AGENT_FAILURES:
+        return _dropped(experiment, f"the agent failed {tries} times on it: {turn.reason}")
+    return _dropped(experiment, turn.reason, returns=True)
+
+
+def _spent(experiment: Experiment, world: World) -> bool:
+    """Say whether the turns on one hypothesis have cost what `agent.max_cost_usd` allows."""
+    limit = world.spec.agent.max_cost_usd if world.spec.agent else None
+    turns = [e for e in world.results.values() if isinstance(e, AgentTurnEnded) and e.iteration == experiment.iteration]
+    return limit is not None and sum(t.usd or 0.0 for t in turns) >= limit
 
 
 def _refused(experiment: Experiment, built: CandidateBuilt, world: World) -> Conclude | None:
@@ -311,8 +323,9 @@ def runner_up_step(
     results, key = world.results, experiment_key(experiment.iteration)
     combined = results.get(f"{key}/combine")
     if not isinstance(combined, RunnerUpCombined):
+        commit = decided.candidate.commit or ""
         return MergeRunnerUp(
-            experiment.iteration, experiment.base, decided.candidate.commit or "", world.reference, merged_with
+            experiment.iteration, experiment.item, experiment.base, commit, world.reference, merged_with
         )
     if combined.commit is None:
         return _ended(

@@ -76,7 +76,7 @@ def _as_float(value: float) -> float:
     try:
         return float(value)
     except OverflowError:  # an integer of more than 308 digits
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def _text_number(text: str) -> float:

@@ -27,14 +27,13 @@ from headway.core.events import (
     CandidateIntegrated,
     ExperimentEnded,
     HypothesisDeferred,
-    HypothesisDropped,
     RunnerUpCombined,
     RunStopped,
     SessionKind,
     experiment_key,
 )
 from headway.core.experiment_life import (
-    AgentUnavailable,
+    MAX_AGENT_FAILURES,
     Broken,
     Decided,
     Experiment,
@@ -82,6 +81,8 @@ def plan(log: Log, world: World, now: float) -> tuple[Action, ...]:
     stop = reason_to_stop(log, world, now)
     if stop is not None:
         return _deferrals(log, world, stop) or (Stop(stop),)
+    if world.agent_failures >= MAX_AGENT_FAILURES:
+        return (Stop(blocked_by("agent_unavailable", world.agent_trouble)),)
     return _new_batch(log, world)
 
 
@@ -167,10 +168,7 @@ def _approved_deps(log: Log, world: World) -> frozenset[str]:
 def _open_batch(log: Log, world: World, experiments: tuple[Experiment, ...]) -> tuple[Action, ...]:
     stored = stored_reference(log)
     steps = {e.iteration: next_step_of(e, world, stored) for e in experiments}
-    for iteration, step in steps.items():
-        if isinstance(step, AgentUnavailable):
-            back = Conclude(HypothesisDropped(iteration=iteration, reason=step.reason, returns_to_backlog=True))
-            return _when_idle(world, back, Stop(blocked_by("agent_unavailable", step.reason)))
+    for step in steps.values():
         if isinstance(step, Broken):
             return _when_idle(world, Stop(blocked_by("reference_broken", step.reason)))
     ended = [s for s in steps.values() if isinstance(s, Conclude)]

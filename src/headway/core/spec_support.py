@@ -17,10 +17,9 @@ from headway.core.spec import (
     ShieldMode,
     Spec,
 )
-from headway.core.spec_rules import AGENT_OPTIONS, SpecProblem
+from headway.core.spec_rules import SpecProblem
 
-AGENT_TYPES: Final = tuple(AGENT_OPTIONS)
-PROPOSER_TYPES: Final = ("list", "patches")
+GIVES_ALL_AT_ONCE: Final = ("list", "patches")
 PORT_STRATEGIES: Final = ("none", "parameterized")
 SEQUENTIAL_ONLY: Final = ("alpha", "effort", "error_control", "min_effect", "max_pairs", "screen", "calibration")
 
@@ -60,12 +59,14 @@ def _unknown(value: str, known: tuple[str, ...], what: str) -> str | None:
     return _asked(value not in known, f"{what} {value!r}")
 
 
-def _agent_type(spec: Spec) -> str | None:
-    return _unknown(spec.agent.type, AGENT_TYPES, "agent") if spec.agent else None
+def _of_asking_proposers(name: str) -> Refusal:
+    def says(spec: Spec) -> str | None:
+        proposer = spec.proposer
+        if proposer is None or proposer.type not in GIVES_ALL_AT_ONCE or getattr(proposer, name) is None:
+            return None
+        return f"proposer {proposer.type!r} gives all its hypotheses at once"
 
-
-def _proposer_type(spec: Spec) -> str | None:
-    return _unknown(spec.proposer.type, PROPOSER_TYPES, "proposer") if spec.proposer else None
+    return Refusal(f"proposer.{name}", says, "leave it out")
 
 
 def _turns(spec: Spec) -> str | None:
@@ -131,10 +132,9 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
         lambda spec: _unknown(spec.parallel.port_strategy, PORT_STRATEGIES, "port strategy"),
         f"use {' or '.join(PORT_STRATEGIES)}",
     ),
-    Refusal("agent.type", _agent_type, f"use {' or '.join(AGENT_TYPES)}"),
     Refusal("agent.max_turns", _turns, "use timeout_seconds"),
     *map(_of_patches, ("model", "instructions_file", "env")),
-    Refusal("proposer.type", _proposer_type, f"use {' or '.join(PROPOSER_TYPES)}"),
+    *map(_of_asking_proposers, ("batch_size", "max_backlog")),
     Refusal(
         "exemplars",
         lambda spec: _asked(

@@ -44,6 +44,7 @@ class World:
         budget_left: dollars until the cap, None where there is no cap; a negative number is over it.
         cost_unknown: what part of the spend is unknown while a cap is set; empty where nothing is.
         workload: identity of the harness command and its declared inputs.
+        agent_failures: turns in a row, in this process, in which the agent failed; `agent_trouble` says how the last.
         agent_can_retry: the agent may be asked again after a turn without a change, or for a repair.
     """
 
@@ -59,6 +60,8 @@ class World:
     budget_left: float | None = None
     cost_unknown: str = ""
     agent_can_retry: bool = True
+    agent_failures: int = 0
+    agent_trouble: str = ""
 
     @cached_property
     def results(self) -> Mapping[str, Event]:

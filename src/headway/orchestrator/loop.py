@@ -11,10 +11,9 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from headway.adapters.supervisor import look_at
 from headway.core.actions import Action, Author, AwaitApproval, Conclude, Dispatch, Job, JobState, Stop, Wait
@@ -22,7 +21,7 @@ from headway.core.apply import apply
 from headway.core.approval import objections
 from headway.core.briefs import brief
 from headway.core.digest import Memory, digest
-from headway.core.edits import SetSection
+from headway.core.edits import Edit, SetSection
 from headway.core.events import (
     AgentTurnEnded,
     BatchEnded,
@@ -34,6 +33,7 @@ from headway.core.events import (
     NoticeGiven,
     RunResumed,
     RunStopped,
+    TurnStatus,
     from_record,
     to_record,
 )
@@ -66,6 +66,21 @@ class Done:
 
 
 @dataclass
+class _Draft:
+    """A commit in the making: facts that are recorded, and the log as it will be."""
+
+    view: Log
+    edits: list[Edit] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    def add(self, event: Event, changes: Sequence[Edit]) -> None:
+        """Add a fact with the edits that it asks for."""
+        self.view = edited(self.view, changes)
+        self.edits += changes
+        self.events.append(event)
+
+
+@dataclass
 class Loop:
     """One process's share of a run.
 
@@ -91,7 +106,10 @@ class Loop:
     _highest: int = 0
     _stop: StopAsked | None = None
     _interrupted: bool = False
+    _ending: RunStopped | None = None
     _ticks: int = 0
+    _agent_failures: int = 0
+    _agent_trouble: str = ""
     _clock_base: float = 0.0
     _clock_start: float = field(default_factory=time.monotonic)
 
@@ -133,21 +151,36 @@ class Loop:
         if self.file.changed_outside():
             self._merge_save()
         self._hear()
-        actions = plan(self._log, self._world(), time.time())
-        first = actions[0]
-        if isinstance(first, AwaitApproval):
+        actions = self._settle()
+        if actions is None:
+            return self._ending
+        if isinstance(actions[0], AwaitApproval):
             self._take([GateReached()])
-            return first
-        settled: list[Event] = [a.event for a in actions if isinstance(a, Conclude | Stop)]
-        settled += [self._dispatched(a) for a in actions if isinstance(a, Dispatch)]
-        if settled:
-            self._take(settled)
-            last = settled[-1]
-            return last if isinstance(last, RunStopped) else None
+            return actions[0]
         for action in actions:
             if action.id not in self._jobs and not isinstance(action, Wait):
                 self._start(action)
         return self._wait()
+
+    def _settle(self) -> tuple[Action, ...] | None:
+        """Plan, and write down in one commit all that follows without an effect; give the actions when nothing did."""
+        draft = _Draft(self._log)
+        while True:
+            actions = plan(draft.view, self._world(draft.view), time.time())
+            events: list[Event] = [a.event for a in actions if isinstance(a, Conclude | Stop)]
+            events += [self._dispatched(a) for a in actions if isinstance(a, Dispatch)]
+            if not events:
+                break
+            for event in events:
+                self._stage(draft, event)
+            if isinstance(events[-1], BatchEnded | RunStopped | HypothesisDispatched):
+                break
+        if not draft.events:
+            return actions
+        self._land(draft)
+        last = draft.events[-1]
+        self._ending = last if isinstance(last, RunStopped) else None
+        return None
 
     # Inward: what happened
 
@@ -189,23 +222,28 @@ class Loop:
 
     def _take(self, events: Iterable[Event]) -> None:
         """Write facts down: records first, then one commit to the log, then what is derived from it."""
-        edits: list[Any] = []
-        view = self._log
-        stamped: list[Event] = []
+        draft = _Draft(self._log)
         for event in events:
-            event = event.model_copy(update={"at": now(), "active_seconds": round(self._active(), 3)})
-            self._append(event)
-            changes = apply(view, event, self._world(view))
-            if isinstance(event, ExperimentEvent):
-                self._note(event)
-            view = edited(view, changes)
-            edits += changes
-            stamped.append(event)
-        self.file.commit(coalesced(edits))
-        self._log = view
+            self._stage(draft, event)
+        self._land(draft)
+
+    def _stage(self, draft: "_Draft", event: Event) -> None:
+        """Record one fact, durably, and add what it changes to the commit that is being made."""
+        event = event.model_copy(update={"at": now(), "active_seconds": round(self._active(), 3)})
+        self._append(event)
+        draft.add(event, apply(draft.view, event, self._world(draft.view)))
+        if isinstance(event, ExperimentEvent):
+            self._note(event)
+        if isinstance(event, AgentTurnEnded):
+            self._count_failure(event)
+
+    def _land(self, draft: "_Draft") -> None:
+        """Commit, and bring what is derived up to date."""
+        self.file.commit(coalesced(draft.edits))
+        self._log = draft.view
         if self.file.notices:
             self._tell_notices()
-        for event in stamped:
+        for event in draft.events:
             self._follow_up(event)
 
     def _merge_save(self) -> None:
@@ -227,6 +265,12 @@ class Loop:
         self._highest = max(self._highest, event.iteration)
         if isinstance(event, CandidateBuilt) and event.tree and event.base_tree:
             self._trees[event.iteration] = (event.base_tree, event.tree)
+
+    def _count_failure(self, event: AgentTurnEnded) -> None:
+        if event.status is TurnStatus.FAILED:
+            self._agent_failures, self._agent_trouble = self._agent_failures + 1, event.reason
+        else:
+            self._agent_failures = 0
 
     def _follow_up(self, event: Event) -> None:
         """Bring derived files and memories up to date with what is committed."""
@@ -316,6 +360,8 @@ class Loop:
             stop=self._stop,
             budget_left=None if cap is None else cap - spent,
             cost_unknown=", ".join(cost.unknown) if cost else "",
+            agent_failures=self._agent_failures,
+            agent_trouble=self._agent_trouble,
             agent_can_retry=self.ground.agent.can_retry if self.ground.agent else False,
         )
 
@@ -366,18 +412,15 @@ class Loop:
         """Take up one experiment's facts; each that the log lacks is applied now."""
         records, _ = self._record_file(iteration)
         events = [e for r in read_records(records.path) if (e := from_record(r)) is not None]
-        edits: list[Any] = []
-        view = self._log
+        draft = _Draft(self._log)
         for event in events:
             self._clock_base = max(self._clock_base, event.active_seconds)
-            changes = apply(view, event, self._world(view))
+            draft.add(event, apply(draft.view, event, self._world(draft.view)))
             if isinstance(event, ExperimentEvent):
                 self._note(event)
-            view = edited(view, changes)
-            edits += changes
-        self.file.commit(coalesced(edits))
-        self._log = view
-        entry = view.recent.get(iteration)
+        self.file.commit(coalesced(draft.edits))
+        self._log = draft.view
+        entry = self._log.recent.get(iteration)
         self._files.write(iteration, entry, self._trees.get(iteration), self._jobs)
         if entry is not None:
             self._remember(entry)

@@ -193,7 +193,7 @@ class Measuring:
     def _environment(self, seed: int) -> dict[str, str]:
         extra = {"HEADWAY_SEED": str(seed), "HEADWAY_SLOT": "0", "PYTHONDONTWRITEBYTECODE": "1"}
         parallel = self.spec.parallel
-        if parallel.port_env_var:
+        if parallel.port_strategy == "parameterized" and parallel.port_env_var:
             extra[parallel.port_env_var] = str(parallel.port_base)
         return {**self.environment, **extra}
 

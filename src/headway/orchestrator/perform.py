@@ -139,7 +139,7 @@ def _is_guarded(ground: Ground, path: str) -> bool:
     return path.rsplit("/", 1)[-1] in MANIFESTS and not spec.dependencies.approved and path not in spec.scope.mutable
 
 
-def _message(ground: Ground, action: BuildCandidate) -> str:
+def _message(ground: Ground, action: BuildCandidate | MergeRunnerUp) -> str:
     subject = " ".join(action.item.description.split())
     short = subject if len(subject) <= 72 else subject[:71] + "…"
     body = "" if short == subject else f"\n{subject}\n"
@@ -253,7 +253,7 @@ def _integrate(action: Integrate, with_: Performing) -> Event:
 
 def _merge_runner_up(action: MergeRunnerUp, with_: Performing) -> Event:
     ground = with_.ground
-    message = f"Experiment {action.iteration} combined with experiment {action.merged_with}"
+    message = _message(ground, action) + f"Headway-Combined-With: {action.merged_with}\n"
     try:
         made = ground.private.cherry_pick(action.onto, action.base, action.commit, message, with_.now())
     except PatchEmpty as problem:

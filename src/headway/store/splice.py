@@ -120,9 +120,8 @@ def spliced(version: Version, splices: Sequence[Splice]) -> tuple[int, bytes]:
     out = bytearray()
     for splice in splices:
         out += buffer[place : splice.start]
-        before = out[-1:] or buffer[first - 1 : first]
-        if splice.text and before not in (b"\n", b""):
-            out += ending
+        if splice.text and splice.start == len(buffer) and (out[-1:] or buffer[-1:]) != b"\n":
+            out += ending  # the file's last line had no end
         out += splice.text
         place = splice.end
     out += buffer[place:]

@@ -154,12 +154,11 @@ class Version:
             start, kept = behind[-1], bisect.bisect_left(old.starts, behind[-1])
         kept = max(kept, 0)
         sections = [span for span in old.sections if span.start < start]
+        unchanged = [span.name for span in sections[:-1]]
         layout = Layout(sections, old.starts[:kept], old.iterations[:kept], 0, old.ending)
         scan_from(buffer, layout, start, sections[-1].name if sections else None)
         version = Version(buffer, self.path, layout)
-        version._sections = {
-            span.name: self._sections[span.name] for span in sections[:-1] if span.name in self._sections
-        }
+        version._sections = {name: self._sections[name] for name in unchanged if name in self._sections}
         version._rows = {index: row for index, row in self._rows.items() if index < kept}
         return version
 

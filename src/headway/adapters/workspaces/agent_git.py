@@ -5,6 +5,7 @@ agent may do in it what it likes; it is never read, and thrown away with the tre
 """
 
 import shutil
+import threading
 from pathlib import Path
 
 from headway.adapters.git import run_git
@@ -32,6 +33,7 @@ class AgentGit:
 
     def __init__(self, private: PrivateRepository) -> None:
         self._private = private
+        self._making = threading.Lock()  # several agents of a batch start from one reference at once
 
     def give(self, tree: Path, commit: str, index_file: Path) -> None:
         """Put a `.git` with the one commit into a tree that was just made equal to it.
@@ -42,9 +44,9 @@ class AgentGit:
             index_file: the tree's index; its notes on the files hold for the copy too.
         Raises: TreeStuck, GitFailed.
         """
-        template = self._template(commit)
         try:
-            shutil.copytree(template, tree / ".git", copy_function=shutil.copyfile)
+            with self._making:
+                shutil.copytree(self._template(commit), tree / ".git", copy_function=shutil.copyfile)
             shutil.copyfile(index_file, tree / ".git" / "index")
         except OSError as problem:
             raise TreeStuck(str(tree), f"no .git of its own could be made in it ({problem})") from problem

@@ -1,0 +1,208 @@
+"""A run's figures: what was tried, what was kept, how much better the best is, and what it cost.
+
+Every number comes from the log alone. Gains are signed so that positive is better, whatever the metric's direction.
+What the log does not say is None here, never zero.
+
+Source: DESIGN sections 9 and 10; promise 5.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from headway.core.log_view import Log
+from headway.core.records import Comparison, ComparisonKind, Entry, Outcome, Snapshot
+from headway.core.spec import Spec
+from headway.core.statistics import signed_change
+from headway.core.stopping import totals_of
+
+AS_STORED = "best against baseline, each as stored when it was measured; not measured again side by side"
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of the primary metric, and the samples that it was made of.
+
+    `iteration` is the experiment that it belongs to, 0 for the baseline; `value` is None where it is unknown.
+    """
+
+    iteration: int
+    value: float | None
+    samples: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class GainRange:
+    """A relative gain, positive is better; the bounds are the worst and best pair, None without pairs."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Keep:
+    """One kept experiment; `gain` is against the reference of its own session, None where it is unknown."""
+
+    iteration: int
+    outcome: str
+    hypothesis: str
+    gain: GainRange | None
+    commit: str | None
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """What a run came to so far.
+
+    Args:
+        experiments: entries in the log, deferred ones among them.
+        counts: entries by outcome; None where the log does not say.
+        kept: experiments whose commit is on the branch; None where the log does not say.
+        gain: of the best against the baseline, as a share of the baseline; None where either is unknown or the
+            baseline is 0. `gain_basis` says what that comparison is worth.
+        keeps: newest entries only; `keeps_not_listed` says how many earlier ones the view of the log does not hold.
+        noise: relative spread of each objective over repeated measurements of the untouched code.
+        cost_usd: None while a part is unknown; `cost_known_usd` is the part that is known.
+    """
+
+    spec: str
+    run_id: str
+    metric: str
+    direction: str
+    experiments: int
+    counts: Mapping[str, int] | None
+    kept: int | None
+    baseline: Value
+    best: Value
+    gain: float | None
+    gain_basis: str
+    keeps: tuple[Keep, ...]
+    keeps_not_listed: int
+    noise: Mapping[str, float]
+    active_seconds: float
+    cost_usd: float | None
+    cost_known_usd: float | None
+    cost_basis: str
+    stop_reason: str | None
+    stop_detail: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the figures as plain data."""
+        return asdict(self)
+
+
+def run_figures(log: Log, spec: Spec) -> RunFigures:
+    """Give a run's figures.
+
+    Args:
+        log: the log.
+        spec: the frozen spec: which metric is the primary, and which way is better.
+    """
+    primary = spec.metric.primary
+    baseline = _value(0, log.baseline.metrics, primary.name)
+    best = _value(log.best.iteration or 0, log.best.metrics, primary.name)
+    counts = _counts(log)
+    kept = None if counts is None else sum(n for outcome, n in counts.items() if Outcome(outcome).is_keep)
+    keeps = tuple(keep_of(entry, spec) for _, entry in sorted(log.recent.items()) if entry.outcome.is_keep)
+    stop = log.run_state.headway.stop if log.run_state and log.run_state.headway else None
+    spread = log.baseline.headway.relative_spread if log.baseline.headway else None
+    known, unknown_parts = log.best.total_run_cost_usd, _unknown_spend(log)
+    return RunFigures(
+        spec=log.spec,
+        run_id=log.run_id,
+        metric=primary.name,
+        direction=str(primary.direction),
+        experiments=log.count,
+        counts=counts,
+        kept=kept,
+        baseline=baseline,
+        best=best,
+        gain=_gain(baseline.value, best.value, primary.direction.sign),
+        gain_basis=AS_STORED,
+        keeps=keeps,
+        keeps_not_listed=max(0, (kept or 0) - len(keeps)),
+        noise=dict(spread or {}),
+        active_seconds=log.active_seconds,
+        cost_usd=None if unknown_parts else known,
+        cost_known_usd=known,
+        cost_basis=log.best.run_cost_basis or "the log does not say what was spent",
+        stop_reason=stop.reason if stop else None,
+        stop_detail=stop.detail if stop else None,
+    )
+
+
+def keep_of(entry: Entry, spec: Spec) -> Keep:
+    """Give what is shown of a kept experiment; a combined runner-up's gain is that of its combined session."""
+    return Keep(entry.iteration, str(entry.outcome), entry.hypothesis, gain_of(entry, spec), entry.commit)
+
+
+def gain_of(entry: Entry, spec: Spec) -> GainRange | None:
+    """Give an experiment's gain: of the session that its outcome rests on; None where it is unknown."""
+    if entry.outcome in (Outcome.RUNNER_UP_KEPT, Outcome.RUNNER_UP_REVERTED):
+        pair = next((c for c in entry.comparisons if c.kind is ComparisonKind.INTEGRATED), None)
+        return None if pair is None else _pair_gain(pair, spec)
+    gain = entry.headway.gain if entry.headway else None
+    return None if gain is None else GainRange(gain.estimate, gain.low, gain.high)
+
+
+def _pair_gain(pair: Comparison, spec: Spec) -> GainRange | None:
+    primary = spec.metric.primary
+    if pair.reference is None or pair.candidate is None:
+        return None
+    reference = _value(0, pair.reference.metrics, primary.name)
+    candidate = _value(0, pair.candidate.metrics, primary.name)
+    sign = primary.direction.sign
+    estimate = _gain(reference.value, candidate.value, sign)
+    if estimate is None:
+        return None
+    measured_side_by_side = pair.reference.headway is not None
+    both = zip(reference.samples, candidate.samples, strict=False) if measured_side_by_side else ()
+    gains = [g for r, c in both if (g := _gain(r, c, sign)) is not None]
+    return GainRange(estimate, min(gains), max(gains)) if len(gains) > 1 else GainRange(estimate, None, None)
+
+
+def _value(iteration: int, metrics: Mapping[str, Any] | None, name: str) -> Value:
+    value = (metrics or {}).get(name)
+    if isinstance(value, Snapshot):
+        return Value(iteration, value.aggregate, tuple(value.samples or ()))
+    return Value(iteration, value if isinstance(value, int | float) else None, ())
+
+
+def _gain(reference: float | None, candidate: float | None, sign: int) -> float | None:
+    if reference is None or candidate is None or reference == 0:
+        return None
+    return signed_change(reference, candidate, sign) / abs(reference)
+
+
+def _counts(log: Log) -> dict[str, int] | None:
+    """Give the entries by outcome: from the totals, else by counting, where the view holds every entry."""
+    counts = totals_of(log).counts
+    if counts or not log.count:
+        return {str(outcome): n for outcome, n in counts.items() if n}
+    if len(log.recent) == log.count:
+        return dict(Counter(str(entry.outcome) for entry in log.recent.values()))
+    return None
+
+
+def _unknown_spend(log: Log) -> bool:
+    cost = totals_of(log).cost
+    return bool(cost and cost.unknown)
+
+
+def without_holdout(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give an experiment's row as it may be shown: a holdout comparison keeps its verdict and loses its values.
+
+    Source: CONTRACTS section 5 (Holdout).
+    """
+    comparisons = row.get("comparisons")
+    if not isinstance(comparisons, list):
+        return dict(row)
+    return {**row, "comparisons": [_veiled(c) for c in comparisons]}
+
+
+def _veiled(comparison: Any) -> Any:
+    if not isinstance(comparison, Mapping) or comparison.get("kind") != ComparisonKind.HOLDOUT:
+        return comparison
+    return {key: value for key, value in comparison.items() if key not in ("reference", "candidate", "uncertainty")}
