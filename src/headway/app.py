@@ -239,13 +239,9 @@ def check_the_log(target: Path | None, where: Where) -> tuple[Path, list[Finding
     file = LogFile.open(path)
     if not file.has_experiments:
         return path, check_log(file.sections(), None)
-    rows = [(_line_of(file, row.get("iteration")), row) for row in file.rows()]
+    numbers = set(file.iterations())
+    rows = ((file.line_of(n) if (n := row.get("iteration")) in numbers else None, row) for row in file.rows())
     return path, check_log(file.sections(), rows)
-
-
-def _line_of(file: LogFile, iteration: Any) -> int | None:
-    numbers = file.iterations()
-    return file.line_of(iteration) if isinstance(iteration, int) and iteration in numbers else None
 
 
 def log_document(target: Path | None, where: Where) -> dict[str, Any]:

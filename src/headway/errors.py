@@ -265,3 +265,34 @@ class BranchCheckedOut(OutsideFailed):
             "switch to another branch there, then `headway resume`",
         )
         self.args = (branch, worktree)
+
+
+# Decisions --------------------------------------------------------------------------------------------------------
+
+
+class GateCheckWrong(RequestWrong):
+    """A gate's check cannot be evaluated."""
+
+    def __init__(self, check: str, gate: str = "") -> None:
+        super().__init__(
+            f"{check!r} is no check",
+            f"degenerate gate {gate}" if gate else "degenerate gates",
+            "write one of >= <= == != > < and a finite number, such as '>= 0.9'",
+        )
+        self.args = (check, gate)
+
+
+class PayloadWrong(RequestWrong):
+    """A payload of `decide` lacks something or says something that no rule covers."""
+
+
+class MethodMissing(PayloadWrong):
+    """The payload asks for a comparison method that this version does not have."""
+
+    def __init__(self, method: str, known: tuple[str, ...]) -> None:
+        super().__init__(
+            f"this version does not have the comparison method {method!r}",
+            "spec.measurement.stability.comparison.method",
+            f"use one of {', '.join(known)}",
+        )
+        self.args = (method, known)

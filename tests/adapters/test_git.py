@@ -98,6 +98,7 @@ def test_a_shallow_clone_works(repository: Repository) -> None:
     kept = changed(private, {"src/solve.py": "better\n"})
     private.publish(kept, [user.head], REF, None)
     assert clone.git("log", "--format=%s", REF).splitlines() == ["changed", "more"]
+    assert run_git(private.place, "rev-list", "--count", kept).text == "2"
     clone.git("fetch", "-q", "--unshallow")
     private = private_of(clone)
     assert run_git(private.place, "rev-list", "--count", kept).text == "3"
@@ -467,6 +468,13 @@ def test_an_empty_patch_is_refused(repository: Repository, patch: bytes) -> None
     """No change is no candidate."""
     with pytest.raises(PatchEmpty):
         private_of(repository).apply_patch(repository.head, patch, "no", WHEN)
+
+
+def test_paths_are_never_patterns(repository: Repository) -> None:
+    """A path with a star in it names one file."""
+    place = Place(repository.root / ".git", repository.root)
+    assert run_git(place, "ls-files", "--", "src/*.py").text == ""
+    assert run_git(place, "ls-files", "--full-name", "--", str(repository.root / "src/solve.py")).text == "src/solve.py"
 
 
 def test_git_starts_nowhere_in_a_tree(repository: Repository) -> None:

@@ -348,6 +348,7 @@ def test_an_agents_repository_works_with_the_other_hash(tmp_path: Path) -> None:
 def test_a_candidate_holds_the_changes_in_scope(bench: Bench) -> None:
     """Changed, new, deleted, renamed, executable and linked files; odd names; the base's child; told line by line."""
     bench.repository.write({"src/old name.py": "moved\n", "src/gone.py": "x\n", "src/dir/a": "x\n", "src/file": "x\n"})
+    bench.repository.write({"src/turns/into/link": "x\n"})
     bench.base = bench.repository.commit()
     tree = bench.agent_tree()
     root = tree.path
@@ -358,6 +359,8 @@ def test_a_candidate_holds_the_changes_in_scope(bench: Bench) -> None:
     (root / "src/file").unlink()
     write_files(root, {"src/solve.py": "better\n", "src/dir": "a file\n", "src/file/x": "in a folder\n"})
     (root / "src/link").symlink_to("../README.md")
+    shutil.rmtree(root / "src/turns")
+    (root / "src/turns").symlink_to("file")
     (root / "src/empty").mkdir()
     wanted = holds(root)
     built = bench.built(tree)
@@ -374,6 +377,8 @@ def test_a_candidate_holds_the_changes_in_scope(bench: Bench) -> None:
         "src/old name.py": ("D", 0, 1),
         "src/other.py": ("M", 0, 0),
         "src/solve.py": ("M", 1, 2),
+        "src/turns": ("A", 1, 0),
+        "src/turns/into/link": ("D", 0, 1),
     }
     assert bench.private.tree_of(built.commit) == built.tree_sha
     assert bench.private.resolve(f"{built.commit}^") == bench.base
@@ -549,7 +554,7 @@ def test_ignored_files_are_no_part_of_a_candidate_unless_tracked(tmp_path: Path)
     bench = Bench(
         tmp_path,
         {
-            ".gitignore": "*.log\nnode_modules/\n:odd\n",
+            ".gitignore": "*.log\nnode_modules/\n:odd\n:(odd)\n",
             "src/.gitignore": "out/\n!keep.log\n",
             "src/kept.log": "tracked\n",
             "src/solve.py": "x\n",
@@ -563,7 +568,7 @@ def test_ignored_files_are_no_part_of_a_candidate_unless_tracked(tmp_path: Path)
     nested_repository(tree.path)
     (tree.path / "src/lib").rename(tree.path / "node_modules")
     write_files(tree.path, {"src/kept.log": "changed\n", "src/keep.log": "x", "src/new/[a]*.py": "x"})
-    ignored = ("src/a.log", "src/out/deep/f", "src/local.py", "src/:odd", "src/new/b.log", "b.log")
+    ignored = ("src/a.log", "src/out/deep/f", "src/local.py", "src/:odd", "src/new/b.log", "b.log", ":(odd)", ":odd")
     write_files(tree.path, dict.fromkeys(ignored, "x"))
     built = bench.built(tree)
     assert [change.path for change in built.changes] == ["src/keep.log", "src/kept.log", "src/new/[a]*.py"]

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.core import gates
-from headway.core.gates import GateCheckWrong, parse_check
+from headway.core.gates import parse_check
+from headway.errors import GateCheckWrong
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,107 @@ from headway.store.read import Unsure, read_entry, read_mapping
 from tests.store.logs import by_pyyaml, by_ruamel
 
 NASTY_TEXTS = [
-    *["", " ", "  two", "end ", "\t", "a\tb", "~", "null", "NULL", "None", "true", "False", "YES", "n", "Off", "on", "NO"],
-    *["1", "-7", "+3", "007", "0b1", "0o7", "0xFF", "1_0", "3.", ".3", "4e5", "6E-7", "12e4567", "1.5e3", ".inf", "-.INF"],
+    *[
+        "",
+        " ",
+        "  two",
+        "end ",
+        "\t",
+        "a\tb",
+        "~",
+        "null",
+        "NULL",
+        "None",
+        "true",
+        "False",
+        "YES",
+        "n",
+        "Off",
+        "on",
+        "NO",
+    ],
+    *[
+        "1",
+        "-7",
+        "+3",
+        "007",
+        "0b1",
+        "0o7",
+        "0xFF",
+        "1_0",
+        "3.",
+        ".3",
+        "4e5",
+        "6E-7",
+        "12e4567",
+        "1.5e3",
+        ".inf",
+        "-.INF",
+    ],
     *["nan", ".NaN", "Infinity", "22:22", "190:20:30.15", "2026-02-30", "2026-02-03T04:05:06Z", "2026-2-3 4:5:6"],
     *["-", "--", "---", "...", "--- a", "- a", "? a", "?", ":", ":a", "a:", "a: b", "a #b", "#", "a#b", "=", "<<", "<"],
     *["!a", "!!str a", "&a", "*a", "|", ">", "|-", "%", "%YAML", "@a", "`a", "[", "]", "[a]", "{", "}", "{a: 1}", ","],
     *["'", '"', "'a'", '"a"', "it's", "\\", "\\n", "C:\\a", "a\\", "a, b (c)", "x" * 3000, "word " * 400 + "end"],
-    *["\n", "\n\n", "a\n", "a\nb", "a\nb\n", "a\n\n\nb\n", "a\n\n", "\na", " a\nb", "a\n b\n", "a \nb \n", "a\n \n", "a\n "],
-    *["- iteration: 9\nexperiments:\n", "# a\nb\n", "---\n...\n", "k: |\n  v\n", "a\r\nb", "a\rb", "tab\n\tb\n", "a\n\n  b\n"],
+    *[
+        "\n",
+        "\n\n",
+        "a\n",
+        "a\nb",
+        "a\nb\n",
+        "a\n\n\nb\n",
+        "a\n\n",
+        "\na",
+        " a\nb",
+        "a\n b\n",
+        "a \nb \n",
+        "a\n \n",
+        "a\n ",
+    ],
+    *[
+        "- iteration: 9\nexperiments:\n",
+        "# a\nb\n",
+        "---\n...\n",
+        "k: |\n  v\n",
+        "a\r\nb",
+        "a\rb",
+        "tab\n\tb\n",
+        "a\n\n  b\n",
+    ],
     *["é", "日本: 値", "😀", "a\u00a0b", "\u0085", "a\u2028b", "\u2029", "\ufeffa", "a\u200bb", "\ufffe", "\uffff"],
-    *["\x00", "\x07", "\x1b[0m", "\x7f", "\x9f", "é\nü\n", "12e4567\n", "0123456", "deadbeef", "1e", "e1", "0x", "08", "١"],
+    *[
+        "\x00",
+        "\x07",
+        "\x1b[0m",
+        "\x7f",
+        "\x9f",
+        "é\nü\n",
+        "12e4567\n",
+        "0123456",
+        "deadbeef",
+        "1e",
+        "e1",
+        "0x",
+        "08",
+        "١",
+    ],
 ]
 NASTY_VALUES: list[Any] = [
-    *[1e-07, 1e22, 1e16, 0.1 + 0.2, 5e-324, 1.7976931348623157e308, -0.0, 1.0, -1.5e-9, 0, -1, 2**63, -(2**63), 2**64 - 1],
+    *[
+        1e-07,
+        1e22,
+        1e16,
+        0.1 + 0.2,
+        5e-324,
+        1.7976931348623157e308,
+        -0.0,
+        1.0,
+        -1.5e-9,
+        0,
+        -1,
+        2**63,
+        -(2**63),
+        2**64 - 1,
+    ],
     *[True, False, None, [], {}, [[]], [{}], [[[1], 2]], {"a": {}}, {"a": []}, {"a": [[{"b": [1]}]]}, [None, "", {}]],
 ]
 LOADERS = {
@@ -78,7 +166,11 @@ def keys_of(value: Any) -> list[Any]:
 
 plain_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(NASTY_TEXTS)
 plain_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False) | plain_texts,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | plain_texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(plain_texts, inner, max_size=3),
     max_leaves=12,
 )
@@ -173,7 +265,9 @@ def test_ids_commits_times_and_deltas_always_stand_in_quotes() -> None:
 
 def test_the_layout_is_block_style_with_lists_at_their_keys_column() -> None:
     """The family's layout: mappings by two, lists by none, literal text, empty things in brackets."""
-    text = emit_entry({"iteration": 1, "a": [{"b": 1, "c": [1e-07]}], "d": [], "e": {}, "f": None, "g": "x\ny\n", "h": True})
+    text = emit_entry(
+        {"iteration": 1, "a": [{"b": 1, "c": [1e-07]}], "d": [], "e": {}, "f": None, "g": "x\ny\n", "h": True}
+    )
     assert text == (
         "- iteration: 1\n  a:\n  - b: 1\n    c:\n    - 1.0e-07\n  d: []\n  e: {}\n  f: null\n  g: |\n    x\n    y\n  h: true\n"
     )

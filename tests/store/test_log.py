@@ -94,7 +94,9 @@ def test_values_handed_out_are_the_callers_own(path: Path) -> None:
 
 
 names = st.sampled_from([name for name in SECTION_ORDER if name != "experiments"] + ["notes"])
-values = st.none() | st.sampled_from([{"a": 1}, {"status": "x", "tick": 2}, [], {}, [{"description": "d\ne"}], "text", 5])
+values = st.none() | st.sampled_from(
+    [{"a": 1}, {"status": "x", "tick": 2}, [], {}, [{"description": "d\ne"}], "text", 5]
+)
 moves = st.lists(
     st.one_of(
         st.tuples(st.just("append"), st.integers(0, 9)),
@@ -114,7 +116,9 @@ def edits_of(plan: list[tuple[Any, ...]], known: list[int]) -> list[Edit]:
             known.append(max(known, default=0) + 1 + move[1] % 3)
             edits.append(AppendExperiment(a_row(known[-1], batch=move[1])))
         elif move[0] == "replace" and known:
-            edits.append(ReplaceExperiment(known[move[1] % len(known)], a_row(known[move[1] % len(known)], more=[move[1]])))
+            edits.append(
+                ReplaceExperiment(known[move[1] % len(known)], a_row(known[move[1] % len(known)], more=[move[1]]))
+            )
         elif move[0] == "set":
             edits.append(SetSection(move[1], move[2]))
     return edits
@@ -124,20 +128,23 @@ LAYOUTS = {
     "own": lambda text: text,
     "CRLF": lambda text: text.replace(b"\n", b"\r\n"),
     "no final line end": lambda text: text[:-1],
-    "comments": lambda text: text.replace(b"- iteration: 2\n", b"# before 2\n- iteration: 2  # it's\n").replace(
-        b"best:\n", b"# on best\nbest:\n  # inside\n"
-    )
-    + b"# end\n",
+    "comments": lambda text: (
+        text.replace(b"- iteration: 2\n", b"# before 2\n- iteration: 2  # it's\n").replace(
+            b"best:\n", b"# on best\nbest:\n  # inside\n"
+        )
+        + b"# end\n"
+    ),
     "indented list": lambda text: b"".join(
-        b"  " + line if start <= place < end else line
-        for place, line, start, end in _placed(text)
+        b"  " + line if start <= place < end else line for place, line, start, end in _placed(text)
     ),
     "document mark": lambda text: b"---\n" + text,
     "quotes over lines": lambda text: b'notes: "a\n\n  b"\n' + text,
     "anchors": lambda text: text.replace(b"baseline:\n", b"baseline: &a\n") + b"again: *a\n",
-    "flow list": lambda text: text[: text.index(b"experiments:")]
-    + b"experiments: [{iteration: 1, outcome: kept}, {iteration: 2}]\n"
-    + text[text.index(b"best:") :],
+    "flow list": lambda text: (
+        text[: text.index(b"experiments:")]
+        + b"experiments: [{iteration: 1, outcome: kept}, {iteration: 2}]\n"
+        + text[text.index(b"best:") :]
+    ),
 }
 
 
@@ -152,7 +159,9 @@ def _placed(text: bytes) -> list[tuple[int, bytes, int, int]]:
 
 @settings(max_examples=250, deadline=None)
 @given(st.sampled_from(sorted(LAYOUTS)), st.integers(2, 5), st.lists(moves, max_size=4))
-def test_edits_on_the_file_equal_edits_on_the_document(layout: str, count: int, batches: list[list[tuple[Any, ...]]]) -> None:
+def test_edits_on_the_file_equal_edits_on_the_document(
+    layout: str, count: int, batches: list[list[tuple[Any, ...]]]
+) -> None:
     """In every layout, after every commit: file, memory and a reopened log all hold the edited document."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.yaml"
@@ -219,16 +228,28 @@ def test_only_the_changed_entry_is_written_anew(path: Path) -> None:
 def test_a_touched_entry_keeps_its_comments_where_fields_do_not_change(path: Path) -> None:
     """In an entry or section that a person has touched, only the differing fields are written."""
     path.write_bytes(
-        lines("spec: demo", "experiments:", "-   iteration: 1  # first", "    # why", "    outcome: measured", "    a: ~")
-        + lines("    b: |", "      x", "", "    c: 1", "best:", "    # on n", "    n: 1", "    m: 0x10  # hex", "run_state: {}")
+        lines(
+            "spec: demo", "experiments:", "-   iteration: 1  # first", "    # why", "    outcome: measured", "    a: ~"
+        )
+        + lines(
+            "    b: |",
+            "      x",
+            "",
+            "    c: 1",
+            "best:",
+            "    # on count",
+            "    count: 1",
+            "    m: 0x10  # hex",
+            "run_state: {}",
+        )
     )
     log = LogFile.open(path)
     row = {"iteration": 1, "outcome": "kept", "new": [1], "a": None, "b": "x\n"}
-    log.commit([ReplaceExperiment(1, row), SetSection("best", {"n": 2, "m": 16})])
+    log.commit([ReplaceExperiment(1, row), SetSection("best", {"count": 2, "m": 16})])
     assert path.read_bytes() == (
         lines("spec: demo", "experiments:", "-   iteration: 1  # first", "    # why", "    outcome: kept")
-        + lines("    new:", "    - 1", "    a: ~", "    b: |", "      x", "", "best:", "    # on n")
-        + lines("    n: 2", "    m: 0x10  # hex", "run_state: {}")
+        + lines("    new:", "    - 1", "    a: ~", "    b: |", "      x", "", "best:", "    # on count")
+        + lines("    count: 2", "    m: 0x10  # hex", "run_state: {}")
     )
     assert agreed(path)["experiments"] == [row]
 
@@ -321,7 +342,9 @@ def test_a_commit_keeps_the_files_mode(path: Path) -> None:
 
 def test_an_older_log_without_numbers_is_read(path: Path) -> None:
     """Entries without `iteration` count and are read; timestamps stay text."""
-    path.write_bytes(lines("run_id: 2026-08-07T13:40:00Z", "experiments:", "- outcome: kept", "- iteration: 7", "best: {}"))
+    path.write_bytes(
+        lines("run_id: 2026-08-07T13:40:00Z", "experiments:", "- outcome: kept", "- iteration: 7", "best: {}")
+    )
     log = LogFile.open(path)
     assert (log.count, log.iterations()) == (2, [7])
     assert log.section("run_id") == "2026-08-07T13:40:00Z"

@@ -39,8 +39,16 @@ SURE = {
     + lines("- iteration: 1", "  learnings: |", "    - iteration: 9", '    best: "', "    experiments:")
     + TWO
     + END,
-    "literal item": HEAD + LIST + ONE + lines("  notes:", "  - |", "    'open", "  - a: |-", '      "open', "    b: 1") + TWO,
-    "quotes closed on their line": HEAD + lines("a: \"x: 'y' # z\"", "b: 'it''s: \"'", 'c: "\\"" # "') + LIST + ONE + TWO,
+    "literal item": HEAD
+    + LIST
+    + ONE
+    + lines("  notes:", "  - |", "    'open", "  - a: |-", '      "open', "    b: 1")
+    + TWO,
+    "quotes closed on their line": HEAD
+    + lines("a: \"x: 'y' # z\"", "b: 'it''s: \"'", 'c: "\\"" # "')
+    + LIST
+    + ONE
+    + TWO,
     "one-line flow": HEAD + lines("a: [1, [2, 3]]", "b: {c: 1}  # d") + LIST + ONE + TWO,
     "iteration later": HEAD + LIST + lines("- batch: 1", "  iteration: 1", "- metrics:", "    a: 1", "  iteration: 2"),
     "no list": HEAD + END,
@@ -48,11 +56,19 @@ SURE = {
     "null list": HEAD + lines("experiments:") + END,
 }
 UNSURE = {
-    "quote over lines, with an entry": HEAD + LIST + lines("- iteration: 1", '  note: "a', "- iteration: 9", '  b"') + TWO,
+    "quote over lines, with an entry": HEAD
+    + LIST
+    + lines("- iteration: 1", '  note: "a', "- iteration: 9", '  b"')
+    + TWO,
     "quote over lines, with a key": lines('note: "a', "best: 2", ' b"') + HEAD + LIST + ONE,
     "single quote over lines": lines("note: 'a", "other: 2", " b'") + HEAD + LIST + ONE,
-    "quote opens on its own line": HEAD + LIST + lines("- iteration: 1", "  note:", '    "a', "- iteration: 9", '    b"') + TWO,
-    "quote below a comment that looks like a literal": HEAD + lines("a: 1 # b: |", ' note: "x', "best: 2", ' y"') + LIST,
+    "quote opens on its own line": HEAD
+    + LIST
+    + lines("- iteration: 1", "  note:", '    "a', "- iteration: 9", '    b"')
+    + TWO,
+    "quote below a comment that looks like a literal": HEAD
+    + lines("a: 1 # b: |", ' note: "x', "best: 2", ' y"')
+    + LIST,
     "flow over lines": HEAD + lines("extra: {", "best: 1", "}") + LIST + ONE,
     "flow list": HEAD + lines("experiments: [{iteration: 1}]") + END,
     "flow entry over lines": HEAD + LIST + lines("- {iteration: 1,", "batch: 1}") + TWO,
@@ -133,7 +149,17 @@ def test_what_could_mislead_the_scan_is_refused(name: str) -> None:
 PIECES = [
     *['"', "'", "- ", ": ", "\n", "  ", "|", ">", "#", " #", "[", "{", "]", "}", "best: 3\n", "- iteration: 7\n"],
     *["experiments:\n", '"x\n', ": |\n", "it's", '\\"', "&a ", "*a", "? ", '"a # b"', '- "q', '  note: "a\n   b"\n'],
-    *["x: 'y\n", "- |\n", '    - "z\n', "\t", '    text: "\n', "\n   1\n", "iteration: ", "  iteration: 5\n", "# a: |\n"],
+    *[
+        "x: 'y\n",
+        "- |\n",
+        '    - "z\n',
+        "\t",
+        '    text: "\n',
+        "\n   1\n",
+        "iteration: ",
+        "  iteration: 5\n",
+        "# a: |\n",
+    ],
 ]
 changes = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 6), st.sampled_from(PIECES)), min_size=1, max_size=4)
 

@@ -291,12 +291,7 @@ class Jobs:
         try:
             if order.machine_lock is not None:
                 order.machine_lock.parent.mkdir(parents=True, exist_ok=True)
-            order.folder.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileExistsError):
-                order.folder.mkdir()
-                return
-            if read_state(order.folder) is not JobState.ABSENT:
-                raise JobFolderTaken(order.id, str(order.folder))
+            order.folder.mkdir(parents=True, exist_ok=True)  # one that holds a job is refused by the keeper's claim
         except OSError as problem:
             raise JobNotStarted(order.id, str(order.folder), str(problem)) from problem
 
@@ -339,7 +334,6 @@ class Jobs:
 
     def _outcome(self, flight: _Flight) -> JobExit:
         """How a job ended; where its supervisor could not say, its folder can."""
-        self._check_refusal(flight)
         return flight.exit or _exit_on_disk(flight.order.folder)
 
     def _check_refusal(self, flight: _Flight) -> None:

@@ -370,7 +370,6 @@ class Keeper:
         try:
             if self.order["machine_lock"]:
                 lock = self.take_lock(self.order["machine_lock"])
-            self.listen(0)  # what has not begun outlives nobody
             if why := self.asked_to_end(waiting=True):
                 return Verdict("canceled", why)
             self.launch(words)

@@ -15,30 +15,10 @@ from headway.core.gates import parse_check
 from headway.core.loose_numbers import finite_number, positive_integer, to_number
 from headway.core.statistics import AGGREGATES
 from headway.core.verdicts import METHODS, ObjectiveRule, RegressionBound, Thresholds
-from headway.errors import RequestWrong
+from headway.errors import MethodMissing, PayloadWrong
 
 SIGNS: Final = {"maximize": 1, "minimize": -1}
 NO_FACTOR: Final = 1.0
-
-
-class PayloadWrong(RequestWrong):
-    """A payload of `decide` lacks something or says something that no rule covers."""
-
-    def __init__(self, what: str, where: str, mend: str) -> None:
-        super().__init__(what, where, mend)
-
-
-class MethodMissing(PayloadWrong):
-    """The payload asks for a comparison method that this version does not have."""
-
-    def __init__(self, method: str) -> None:
-        known = ", ".join(METHODS)
-        super().__init__(
-            f"this version does not have the comparison method {method!r}",
-            "spec.measurement.stability.comparison.method",
-            f"use one of {known}",
-        )
-        self.args = (method,)
 
 
 @dataclass(frozen=True)
@@ -222,7 +202,7 @@ def _thresholds(fields: _SpecFields) -> Thresholds:
     method = fields.comparison.get("method")
     method = "absolute" if method is None else method
     if not isinstance(method, str) or method not in METHODS:
-        raise MethodMissing(str(method))
+        raise MethodMissing(str(method), tuple(METHODS))
     noise = _threshold("noise_threshold", fields.comparison, fields.spec, fields.stability)
     relative = _threshold("relative_threshold", fields.comparison)
     least = _threshold("minimum_improvement", fields.comparison, fields.spec, fields.judge)

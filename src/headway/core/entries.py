@@ -52,6 +52,7 @@ from headway.core.records import Side as SideRow
 from headway.core.samples import taken
 from headway.core.session import snapshot
 from headway.core.spec import Aggregation, Spec
+from headway.core.totals import NOT_DECIDED
 from headway.core.world import World
 
 
@@ -174,7 +175,7 @@ def entry_after(log: Log, event: SampleTaken | SessionEnded, world: World) -> En
         world: earlier facts of the experiment.
     """
     entry = log.recent.get(event.iteration)
-    if entry is not None and Outcome(entry.outcome).is_final:
+    if entry is not None and (Outcome(entry.outcome).is_final or _is_decided(entry, event.session)):
         return None
     if isinstance(event, SessionEnded):
         return None if entry is None else _decided(log, entry, event, world)
@@ -185,6 +186,12 @@ def entry_after(log: Log, event: SampleTaken | SessionEnded, world: World) -> En
     if entry is None and event.side is Side.REFERENCE:
         return None
     return _with_samples(log, entry or _entry_of(log, event.iteration, world), world, event)
+
+
+def _is_decided(entry: Entry, kind: SessionKind) -> bool:
+    """Say whether a row holds the decision on one of its sessions: that stays, whatever is the reference now."""
+    wanted = ComparisonKind.STANDALONE if kind is SessionKind.STANDALONE else ComparisonKind.INTEGRATED
+    return any(c.kind == wanted and c.headway is not None and c.headway.decision is not None for c in entry.comparisons)
 
 
 def _with_samples(log: Log, entry: Entry, world: World, event: Event | None) -> Entry:
@@ -387,8 +394,13 @@ def ended(log: Log, event: ExperimentEnded, world: World) -> Entry | None:
             update[name] = getattr(event, name)
     if event.merged_with is not None:
         update["merged_with"] = event.merged_with
+    extension: dict[str, Any] = {}
     if event.repeat_of is not None:
-        update["headway"] = (entry.headway or EntryHeadway()).model_copy(update={"repeat_of": event.repeat_of})
+        extension["repeat_of"] = event.repeat_of
+    if Outcome(event.outcome) in NOT_DECIDED and entry.headway and entry.headway.k is not None:
+        extension["k"] = None  # the number goes to the next session: this one could not be decided
+    if extension:
+        update["headway"] = (entry.headway or EntryHeadway()).model_copy(update=extension)
     return entry.model_copy(update=update)
 
 

@@ -42,7 +42,7 @@ from headway.core.events import (
 from headway.core.records import BacklogItem, Outcome
 from headway.core.samples import taken
 from headway.core.session import Ended, ReferenceBroken, Session, Take, next_step
-from headway.core.world import World
+from headway.core.world import MeasuredPair, World
 
 MAX_NO_CHANGE_TURNS = 3
 MAX_AGENT_FAILURES = 3
@@ -101,12 +101,16 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
             return Author(experiment.iteration, attempt, experiment.item, experiment.base, repair)
         if turn.status is TurnStatus.FAILED:
             return unrepaired or _agent_failed(experiment, turn)
-        if turn.status is not TurnStatus.COMPLETED:
+        if turn.status is TurnStatus.NEEDS_DEPENDENCY:
             return _ended_by_turn(experiment, turn)
+        if turn.status is not TurnStatus.COMPLETED:
+            return unrepaired or _ended_by_turn(experiment, turn)
         built = results.get(f"{experiment_key(experiment.iteration)}/build/{attempt}")
         if not isinstance(built, CandidateBuilt):
             return BuildCandidate(experiment.iteration, attempt, experiment.item, experiment.base, turn.tree)
         if built.commit is None:
+            if unrepaired is not None:
+                return unrepaired
             no_changes += 1
             if built.strays or not world.agent_can_retry or no_changes >= MAX_NO_CHANGE_TURNS:
                 return _without_candidate(experiment, built, no_changes)
@@ -188,7 +192,9 @@ def _refused(experiment: Experiment, built: CandidateBuilt, world: World) -> Con
         return _ended(
             experiment, Outcome.REVERTED, learnings=f"Tampering (policy revert): changed {paths}; not measured."
         )
-    earlier = world.measured.get((built.base_tree or "", built.tree or ""))
+    if samples_of(experiment.iteration, built.attempt, SessionKind.STANDALONE, Side.CANDIDATE, world.results):
+        return None  # its own measurement has begun: what another measured since makes no repeat of it
+    earlier = world.measured.get((built.base_tree or "", built.tree or "")) or _eligible_twin(built, world)
     if earlier is None or earlier.iteration == experiment.iteration:
         return None
     bad = earlier.outcome in (Outcome.DEGENERATE, Outcome.ERROR, Outcome.TIMEOUT)
@@ -199,6 +205,19 @@ def _refused(experiment: Experiment, built: CandidateBuilt, world: World) -> Con
     if earlier.outcome in (Outcome.ERROR, Outcome.TIMEOUT):
         facts["error_message"] = f"same code as experiment {earlier.iteration}, which ended as {earlier.outcome}"
     return _ended(experiment, Outcome(earlier.outcome) if bad else Outcome.INCONCLUSIVE, **facts)
+
+
+def _eligible_twin(built: CandidateBuilt, world: World) -> MeasuredPair | None:
+    """Give the experiment of the open batch that has measured the same code already and waits for integration."""
+    for other in world.results.values():
+        if not isinstance(other, CandidateBuilt) or other.iteration == built.iteration or other.commit is None:
+            continue
+        key = experiment_key(other.iteration)
+        is_decided = f"{key}/decide/{SessionKind.STANDALONE}" in world.results
+        is_last = f"{key}/build/{other.attempt + 1}" not in world.results
+        if is_decided and is_last and (other.base_tree, other.tree) == (built.base_tree, built.tree):
+            return MeasuredPair(other.iteration, Outcome.MEASURED)
+    return None
 
 
 def _measured(

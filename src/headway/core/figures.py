@@ -57,6 +57,7 @@ class RunFigures:
     """What a run came to so far.
 
     Args:
+        base: commit that the run started from.
         experiments: entries in the log, deferred ones among them.
         counts: entries by outcome; None where the log does not say.
         kept: experiments whose commit is on the branch; None where the log does not say.
@@ -69,6 +70,7 @@ class RunFigures:
 
     spec: str
     run_id: str
+    base: str | None
     metric: str
     direction: str
     experiments: int
@@ -112,6 +114,7 @@ def run_figures(log: Log, spec: Spec) -> RunFigures:
     return RunFigures(
         spec=log.spec,
         run_id=log.run_id,
+        base=log.baseline.headway.commit if log.baseline.headway else None,
         metric=primary.name,
         direction=str(primary.direction),
         experiments=log.count,

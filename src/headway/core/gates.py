@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from headway.core.loose_numbers import finite_number
-from headway.errors import RequestWrong
+from headway.errors import GateCheckWrong
 
 OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
     {
@@ -31,18 +31,6 @@ class NamedCheck(Protocol):
 
     @property
     def check(self) -> str: ...
-
-
-class GateCheckWrong(RequestWrong):
-    """A gate's check cannot be evaluated."""
-
-    def __init__(self, check: str, gate: str = "") -> None:
-        super().__init__(
-            f"{check!r} is no check",
-            f"degenerate gate {gate}" if gate else "degenerate gates",
-            "write one of >= <= == != > < and a finite number, such as '>= 0.9'",
-        )
-        self.args = (check, gate)
 
 
 @dataclass(frozen=True)

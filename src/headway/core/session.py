@@ -13,11 +13,11 @@ from typing import Any, Final, Literal
 from headway.core import gates
 from headway.core.compare import working_value
 from headway.core.decide import closed_answer, decide
-from headway.core.decide_payload import MethodMissing
 from headway.core.output import InvalidSample, Sample, required_metrics
 from headway.core.spec import ComparisonMethod, Spec, StabilityMode
 from headway.core.statistics import aggregate
 from headway.core.verdicts import METHODS
+from headway.errors import MethodMissing
 
 Side = Literal["candidate", "reference"]
 Kind = Literal["smoke", "exploratory", "add_sample", "confirm", "sample"]
@@ -104,7 +104,7 @@ def next_step(session: Session) -> Step:
     """
     method = session.spec.measurement.stability.comparison.method
     if method not in METHODS:
-        raise MethodMissing(method)
+        raise MethodMissing(method, tuple(METHODS))
     broken = _reference_trouble(session)
     if broken:
         return ReferenceBroken(broken)

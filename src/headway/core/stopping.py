@@ -49,9 +49,7 @@ def _stopped(log: Log, world: World, reason: str, detail: str, mend: str) -> Run
 
 
 def _deferred_items(log: Log, world: World) -> bool:
-    approved = approved_dependencies(log, world.spec)
-    waits = bool(deferred(log.backlog or (), approved))
-    return waits or any(e.outcome == Outcome.DEFERRED_NEEDS_APPROVAL for e in log.recent.values())
+    return bool(deferred(log.backlog or (), approved_dependencies(log, world.spec)))
 
 
 def approved_dependencies(log: Log, spec: Spec) -> frozenset[str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from headway.adapters.supervisor import look_at
-from headway.core.actions import Action, Author, AwaitApproval, Conclude, Dispatch, Job, JobState, Stop, Wait
+from headway.core.actions import Action, Author, AwaitApproval, Conclude, Dispatch, Integrate, Job, JobState, Stop, Wait
 from headway.core.apply import apply
 from headway.core.approval import objections
 from headway.core.briefs import brief
@@ -30,6 +30,7 @@ from headway.core.events import (
     ExperimentEvent,
     GateReached,
     HypothesisDispatched,
+    IntegrationStarted,
     NoticeGiven,
     RunResumed,
     RunStopped,
@@ -303,11 +304,19 @@ class Loop:
     def _start(self, action: Action) -> None:
         self._jobs[action.id] = Job(action.id, None, getattr(action, "iteration", 0))
         with_ = Performing(self.ground, self._brief_of, now)
+        if isinstance(action, Integrate):
+            self._take([self._integration_started(action)])
         if isinstance(action, Author):
             text = self._brief_of(action)
             with_ = Performing(self.ground, lambda _: text, now)
         thread = threading.Thread(target=self._work, args=(action, with_), name=action.id, daemon=True)
         thread.start()
+
+    def _integration_started(self, action: Integrate) -> IntegrationStarted:
+        """Give the fact that stands in the records before the branch moves."""
+        return IntegrationStarted(
+            iteration=action.iteration, session=action.session, commit=action.commit, reference=action.reference
+        )
 
     def _work(self, action: Action, with_: Performing) -> None:
         try:

@@ -108,6 +108,11 @@ class LogFile:
         """How many experiments the log holds."""
         return self._version.count
 
+    @property
+    def has_experiments(self) -> bool:
+        """Whether the log has the section `experiments`, empty or not."""
+        return EXPERIMENTS in self._version.names
+
     def sections(self) -> dict[str, Any]:
         """All sections but `experiments`, by name, in the file's order.
 

@@ -20,7 +20,7 @@ from headway.store.scan import EXPERIMENTS, Span, content_end
 from headway.store.version import Version, number_of
 
 _FIELD = re.compile(rb"([A-Za-z_][\w.\-]*)[ ]*:(?=[ \r\n]|\Z)")
-_OPEN_KEY = re.compile(rb"[^\n]*:[ ]*\r?\n")
+_OPEN_KEY = re.compile(rb"[^\n]*:[ ]*(?:\#[^\n]*)?\r?\n(?:[ ]*(?:\#[^\n]*)?\r?\n)*([ ]+)(?=[^ \r\n\#])")
 
 
 class Splice(NamedTuple):
@@ -175,10 +175,8 @@ def _section_splice(version: Version, span: Span, value: Any) -> Splice:
         return Splice(span.start, span.end, old)
     opening = _OPEN_KEY.match(old)
     kept = None
-    if opening and isinstance(before, dict) and isinstance(value, Mapping) and value:
-        rest = old[opening.end() :]
-        column = len(rest) - len(rest.lstrip(b" "))
-        kept = _respelled(version, old, opening.end() + column, column, before, value)
+    if opening and isinstance(before, dict) and isinstance(value, Mapping):
+        kept = _respelled(version, old, opening.end(), len(opening[1]), before, value)
     is_right = kept is not None and _reads_as({span.name: value}, kept, version.path)
     return Splice(span.start, span.end, kept if kept is not None and is_right else whole)
 

@@ -16,6 +16,7 @@ import ctypes
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -34,7 +35,11 @@ PR_SET_CHILD_SUBREAPER = 36  # Linux, <sys/prctl.h>
 
 
 class MeasurementFailed(Exception):
-    """There is nothing to compare; the text says why."""
+    """There is nothing to compare: `why`, and what the candidate's process said on its way out."""
+
+    def __init__(self, why: str, said: str = "") -> None:
+        super().__init__(why, said)
+        self.why, self.said = why, said
 
 
 def source_files() -> list[Path]:
@@ -86,12 +91,16 @@ def run_candidate(batches: Sequence[Sequence[str]], folder: Path) -> tuple[Any, 
             [sys.executable, "-B", "-P", "-s", "-S", str(HARNESS / "run_candidate.py")],
             stdin=stdin, stdout=stdout, stderr=stderr, cwd=HARNESS.parent, env=environment_of_child(folder),
         )  # fmt: skip
-        status, seconds = wait_for_all(child)
-    said = talk.read_bytes().decode("utf-8", "replace")
-    sys.stderr.write(said)
+        try:
+            status, seconds = wait_for_all(child)
+        except BaseException:  # told to stop: nothing of ours goes on without us
+            child.kill()
+            raise
+    said = talk.read_bytes().decode("utf-8", "replace").strip()
     if status != 0:
-        last_line = (said.strip().splitlines() or ["it said nothing"])[-1]
-        raise MeasurementFailed(f"the candidate's process ended with status {status}: {last_line}")
+        last_line = said.rpartition("\n")[2] or "it said nothing"
+        raise MeasurementFailed(f"the candidate's process ended with status {status}: {last_line}", said)
+    print(said, end="", file=sys.stderr)
     try:
         return json.loads(answer.read_bytes()), seconds
     except (ValueError, RecursionError) as problem:
@@ -148,12 +157,13 @@ def measure(seed: int) -> dict[str, Any]:
 
 def main() -> int:
     """Print the measurement of the seed in HEADWAY_SEED (0 when there is none)."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     adopt_orphans()
     try:
         print(json.dumps(measure(int(os.environ.get("HEADWAY_SEED") or 0))))
     except MeasurementFailed as failure:
-        print(json.dumps({"error": str(failure)}))
-        print(f"measure.py: {failure}", file=sys.stderr)
+        print(json.dumps({"error": failure.why}))
+        print(f"measure.py: {failure.why}", failure.said, sep="\n", file=sys.stderr)
         return 1
     return 0
 

@@ -12,6 +12,7 @@ import typer
 from headway.core.decide import decide as decide_on
 from headway.errors import RequestWrong
 
+READS_ONLY = True
 EXAMPLE = '{"spec": {...}, "baseline": {...}, "candidate": {...}}'
 
 
