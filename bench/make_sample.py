@@ -1,4 +1,4 @@
-"""Make `state/sample/textindex/`: run the demo in a scratch place and take over what it leaves, without this machine's paths.
+"""Make `state/sample/textindex/`: run the demo in a scratch place and take over what it leaves behind.
 
 Left out are the private repository, the lock and the supervisor's log. Paths of this machine are replaced by words in
 angle brackets, so that the recorded run reads the same everywhere.

@@ -46,7 +46,7 @@ from headway.core.stopping import approved_dependencies
 from headway.errors import HeadwayError, OutsideFailed, RequestWrong
 from headway.orchestrator.closing import finish_run
 from headway.orchestrator.demo import set_up_example
-from headway.orchestrator.first import create_log, measure_baseline
+from headway.orchestrator.first import create_log, measure_baseline, noise_words
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.inbox import Inbox
 from headway.orchestrator.loop import Loop, now
@@ -433,6 +433,8 @@ def _go_on(
 def _first(ground: Ground, facts: RunFacts, tell: Tell) -> LogFile:
     """CP-1, as far as it was not reached before."""
     samples = measure_baseline(ground, tell)
+    for line in noise_words(ground.spec, samples):
+        tell(line)
     file = create_log(ground, samples, facts.created_at)
     limit = (file.section("baseline") or {}).get("headway", {}).get("timeout_seconds")
     if limit is not None:

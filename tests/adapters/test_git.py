@@ -472,9 +472,9 @@ def test_an_empty_patch_is_refused(repository: Repository, patch: bytes) -> None
 
 def test_paths_are_never_patterns(repository: Repository) -> None:
     """A path with a star in it names one file."""
-    place = Place(repository.root / ".git", repository.root)
+    place = Place(repository.root / ".git", repository.root, cwd=repository.root)
     assert run_git(place, "ls-files", "--", "src/*.py").text == ""
-    assert run_git(place, "ls-files", "--full-name", "--", str(repository.root / "src/solve.py")).text == "src/solve.py"
+    assert run_git(place, "ls-files", "--", "src/solve.py").text == "src/solve.py"
 
 
 def test_git_starts_nowhere_in_a_tree(repository: Repository) -> None:

@@ -221,6 +221,8 @@ def test_build_caches_are_kept_and_tracked_files_in_them_are_not(bench: Bench) -
     bench.pool.prepare(tree, bench.base)
     write_files(tree.path, {"cache/tracked": "changed\n", "cache/a/b": "kept", "out/c": "kept", "out2/d/e": "kept"})
     write_files(tree.path, {"out2/gone": "x", "other/gone": "x"})
+    for folder in ("cache", "out"):
+        (tree.path / folder / "python").symlink_to("/usr/bin/python3")  # as virtual environments have them
     bench.pool.prepare(tree, bench.base, keep=["cache/", "./out", "out2/d"])
     assert {path: text for path, (_, text) in holds(tree.path).items() if text == b"kept"}.keys() == {
         "cache/a/b",
@@ -228,6 +230,7 @@ def test_build_caches_are_kept_and_tracked_files_in_them_are_not(bench: Bench) -
         "out2/d/e",
     }
     assert (tree.path / "cache" / "tracked").read_text() == "x\n"
+    assert (tree.path / "cache/python").is_symlink() and (tree.path / "out/python").is_symlink()
     assert not (tree.path / "out2" / "gone").exists() and not (tree.path / "other").exists()
     shutil.rmtree(tree.path / "out")
     (tree.path / "out").symlink_to(bench.folder)

@@ -259,6 +259,7 @@ def test_a_command_that_reads_is_answered_inside_an_agents_turn(
     """An agent may look at the run that it is part of."""
     monkeypatch.setenv("HEADWAY_JOB", "exp0001/author/1")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115
-    main([*name.split(), *ARGUMENTS.get(name, [])])
+    with open(os.devnull) as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        main([*name.split(), *ARGUMENTS.get(name, [])])
     assert "inside an agent's turn" not in capsys.readouterr().err

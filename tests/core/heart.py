@@ -386,7 +386,7 @@ class Story:
 
     def resumed(self) -> "Story":
         """Give the story as a new process takes it up: the log read back, the open batch's facts from its records."""
-        story = Story(self.spec, can_retry=self.can_retry)
+        story = Story(self.spec, can_retry=self.can_retry, on_told=self.on_told)
         story.told = list(self.told)
         story.document, story.rows = dict(self.document), [dict(row) for row in self.rows]
         story.log = log_of(self.document, self.rows, len(self.rows))
@@ -433,17 +433,15 @@ class Simulation:
     random: Random
     restarts: int = 0
     started: list[Action] = field(default_factory=list)
-    looked: list[tuple[Action, ...]] = field(default_factory=list)
     watch: Callable[[Story], None] = lambda story: None
     trees: int = 30
+    luck: int = 0
 
     def to_the_end(self) -> RunStopped:
         """Go on until the run stops for good; give the stop."""
         running: dict[str, Action] = {}
         for _ in range(5000):
             actions = self.story.settle()
-            self.watch(self.story)
-            self.looked.append(actions)
             if isinstance(actions[-1], Stop):
                 stop = actions[-1].event
                 if stop.status != "blocked" and stop.reason != "stop":
@@ -460,8 +458,10 @@ class Simulation:
                     running[action.id] = action
                     self.started.append(action)
                     self.story.jobs[action.id] = Job(action.id, None, getattr(action, "iteration", 0))
+            self.watch(self.story)
             assert running, "something is planned, or something runs"
             name = self.random.choice(sorted(running))
+            del self.story.jobs[name]
             self.story.tell(self.answer(running.pop(name)))
         raise AssertionError("the run never ends")
 
@@ -520,6 +520,10 @@ class Simulation:
             facts["strays"] = _strays(["bench.py"])
         return built(action.iteration, action.attempt, **facts)
 
+    def _factor(self, action: Measure) -> float:
+        """Give how much slower a candidate is than the best: the same for all samples of a session."""
+        return Random(f"{self.luck}/{action.iteration}/{action.session}").choice([1.1, 1.001, 0.9, 0.85, 0.8])
+
     def _near(self) -> float:
         """Give the best primary so far, so that what is drawn is now and then a little better."""
         value = (self.story.document["best"]["metrics"])["seconds"]["aggregate"]
@@ -530,9 +534,10 @@ class Simulation:
         facts |= {"session": action.session, "side": action.side}
         is_reference = action.side is Side.REFERENCE
         odd: list[SampleStatus] = [s for s in SampleStatus if s is not SampleStatus.VALID]
-        status = SampleStatus.VALID if is_reference else self.random.choice([SampleStatus.VALID] * 24 + odd)
+        usual = [SampleStatus.VALID] * 24
+        status = self.random.choice([*usual, SampleStatus.INVALID] if is_reference else usual + odd)
         if status is not SampleStatus.VALID:
             return sample(action.iteration, status=status, reason=f"it was {status}", **facts)
         gate = 1 if is_reference or self.random.random() < 0.9 else 0
-        seconds = round(self.random.choice([1.0, 0.985, 0.95, 0.9, 0.8]) * self._near(), 3)
+        seconds = round(self._near() * (1.0 if is_reference else self._factor(action)), 3)
         return sample(action.iteration, seconds, gates={"sorted": gate}, **facts)

@@ -279,7 +279,8 @@ def test_a_final_run_with_keeps_shows_how_to_look_at_them() -> None:
 def test_an_unusual_state_root_is_named_in_every_command_and_quoted() -> None:
     """The command can be copied as it stands, spaces and all."""
     root = "/some where/state"
-    for log, objections in ((None, ()), (a_log(), OBJECTION), (a_log(run_state=a_run_state("running")), ())):
+    logs: list[tuple[Log | None, tuple[str, ...]]] = [(None, ()), (a_log(), OBJECTION)]
+    for log, objections in [*logs, (a_log(run_state=a_run_state("running")), ())]:
         words = shlex.split(status_of(log, a_spec(), objections, False, root).next_action.command)
         assert words[words.index("--state-root") + 1] == root
 
@@ -298,11 +299,11 @@ def test_the_budget_counts_all_experiments_but_the_deferred_ones() -> None:
     """What `max_iterations` counts is what is shown against it."""
     state = a_run_state("running", {"kept": 2, "error": 1, "deferred_needs_approval": 4})
     spec = a_spec(stopping={"max_iterations": 10, "max_hours": 2, "plateau_iterations": "none"})
-    budget = {b.name: (b.used, b.cap) for b in a_status(a_log(run_state=state), spec=spec).budget}
-    assert budget["experiments"] == (3, 10)
-    assert budget["active hours"] == (0.5, 2)
-    assert budget["measured since the last keep"] == (0, None)
-    assert budget["cost in USD"] == (0, None)
+    budget = {b.name: [b.used, b.cap] for b in a_status(a_log(run_state=state), spec=spec).budget}
+    assert budget["experiments"] == [3, 10]
+    assert budget["active hours"] == [0.5, 2]
+    assert budget["measured since the last keep"] == [0, None]
+    assert budget["cost in USD"] == [0, None]
 
 
 def test_the_newest_five_experiments_are_shown_and_not_an_old_best() -> None:

@@ -37,8 +37,9 @@ TEXTS = (
     "class Parser:\n    def parse(self, text):\n        return 2 * text\n",
     "",
     "\n\nParsers parse; parsing parsed texts (texts!) is what a parser does.\nNo end of line: Ünïcode_Name9x",
+    (EXAMPLE / "repo" / "harness" / "measure.py").read_text(encoding="utf-8"),
 )
-OTHER_TEXTS = ("import nothing\n", "nothing else matters\nnothing\n", "x")
+OTHER_TEXTS = ("import nothing\n", "nothing else matters\nnothing\n", "x", "y")
 
 Build = Callable[[Sequence[str]], Any]
 

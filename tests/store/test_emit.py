@@ -1,6 +1,7 @@
 """New text for the log reads back the same in every loader."""
 
 import math
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
@@ -118,7 +119,7 @@ NASTY_VALUES: list[Any] = [
     ],
     *[True, False, None, [], {}, [[]], [{}], [[[1], 2]], {"a": {}}, {"a": []}, {"a": [[{"b": [1]}]]}, [None, "", {}]],
 ]
-LOADERS = {
+LOADERS: dict[str, Callable[[str], Any]] = {
     "ruamel": by_ruamel,
     "PyYAML": by_pyyaml,
     "PyYAML in C": lambda text: yaml.load(text, yaml.CSafeLoader),
@@ -269,7 +270,8 @@ def test_the_layout_is_block_style_with_lists_at_their_keys_column() -> None:
         {"iteration": 1, "a": [{"b": 1, "c": [1e-07]}], "d": [], "e": {}, "f": None, "g": "x\ny\n", "h": True}
     )
     assert text == (
-        "- iteration: 1\n  a:\n  - b: 1\n    c:\n    - 1.0e-07\n  d: []\n  e: {}\n  f: null\n  g: |\n    x\n    y\n  h: true\n"
+        "- iteration: 1\n  a:\n  - b: 1\n    c:\n    - 1.0e-07\n  d: []\n"
+        "  e: {}\n  f: null\n  g: |\n    x\n    y\n  h: true\n"
     )
     assert emit_section("experiments", []) == "experiments: []\n"
 

@@ -1,5 +1,7 @@
 """A person saves the log between two commits: what is theirs is merged, what is fact is put back."""
 
+import json
+import os
 import threading
 import time
 from pathlib import Path
@@ -11,9 +13,11 @@ from hypothesis import strategies as st
 
 from headway.core.edits import AppendExperiment, ReplaceExperiment, SetSection
 from headway.errors import DataDamaged
+from headway.store.atomic import fsync_folder
 from headway.store.log import LogFile
 from headway.store.merge import merge
 from headway.store.notices import NoticeKind
+from headway.store.rewrite import whole_log
 from headway.store.version import Version, version_of
 from tests.store.logs import a_row, agreed, by_ruamel, edited, lines, log_rows, notices, numbers, save
 
@@ -48,16 +52,14 @@ def test_comments_and_layout_survive_the_next_commits(path: Path, log: LogFile) 
     edited(path, "- iteration: 2\n", "\n# look at this\n- iteration: 2   # odd\n")
     edited(path, "best:\n", "# the best\nbest:\n    # so far\n")
     edited(path, "    p95_ms: 4.2\n", "    p95_ms: 4.2  # slow\n")
-    text = path.read_bytes()
+    entries, _, rest = path.read_bytes().partition(b"# the best\n")
     tick(log, 2)
     after = path.read_bytes()
-    head, _, rest = text.partition(b"approval:")
-    assert after.startswith(head)
-    assert after.index(b"- iteration: 4") > after.index(b"- iteration: 3") > 0
+    assert after.startswith(entries)
+    assert b"# the best\n" + rest.partition(b"run_state:")[0] in after
     assert numbers(agreed(path)["experiments"]) == [1, 2, 3, 4, 5]
     assert notices(log) == [NoticeKind.EDIT_MERGED]
     assert set_aside(path) == []
-    assert rest
 
 
 def test_the_backlog_learnings_and_deletions_are_the_persons(path: Path, log: LogFile) -> None:
@@ -130,7 +132,7 @@ def test_an_unfinished_experiment_cannot_be_deleted(path: Path) -> None:
 
 
 def test_a_stale_save_loses_no_acknowledged_entry(path: Path, log: LogFile) -> None:
-    """An editor that had an older version open saves its comment; what came since is back, and no fact was 'changed'."""
+    """An editor that had an older version open saves its comment: what came since is back, nothing was forged."""
     stale = path.read_bytes().replace(b"run_id:", b"# from yesterday\nrun_id:")
     tick(log, 5)
     log.commit([ReplaceExperiment(2, a_row(2, outcome="reverted")), SetSection("best", {"iteration": 4})])
@@ -197,6 +199,45 @@ def test_an_in_place_save_is_waited_for(path: Path, log: LogFile) -> None:
     assert b"# slow editor\n" in path.read_bytes()
 
 
+def test_a_save_while_the_disk_flushes_is_not_overwritten(
+    path: Path, log: LogFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flush takes long; a person who saves meanwhile finds both their remark and the new experiment."""
+    real = os.fsync
+    saved: list[bool] = []
+
+    def flush_slowly(handle: int) -> None:
+        real(handle)
+        if not saved:
+            saved.append(True)
+            edited(path, "run_id:", "# meanwhile\nrun_id:")
+
+    monkeypatch.setattr("headway.store.replace.os.fsync", flush_slowly)
+    tick(log)
+    assert b"# meanwhile\n" in path.read_bytes()
+    assert numbers(agreed(path)["experiments"]) == [1, 2, 3, 4]
+
+
+def test_a_stale_save_right_behind_a_commit_is_merged_at_once(
+    path: Path, log: LogFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When `commit` returns, the experiment is in the file under its name, whoever saved in between."""
+    stale = path.read_bytes().replace(b"run_id:", b"# late\nrun_id:")
+    real = fsync_folder
+    saved: list[bool] = []
+
+    def save_first(folder: Path) -> None:
+        if not saved:
+            saved.append(True)
+            save(path, stale)
+        real(folder)
+
+    monkeypatch.setattr("headway.store.replace.fsync_folder", save_first)
+    tick(log)
+    assert b"# late\n" in path.read_bytes()
+    assert numbers(agreed(path)["experiments"]) == [1, 2, 3, 4]
+
+
 def test_a_removed_log_is_written_again(path: Path, log: LogFile) -> None:
     """The one source of truth does not vanish by a slip."""
     path.unlink()
@@ -217,10 +258,8 @@ def test_a_save_that_no_parser_reads_stops_the_commit_and_stays(path: Path, log:
     assert path.read_bytes() == broken
     assert log.pending is not None
     assert by_ruamel(log.pending.read_bytes())["edits"][0] == {"append_experiment": a_row(4)}
-    assert LogFile.open(log.path) is not None if False else True
     save(path, good)
     tick(log)
-    assert log.pending is None
     assert numbers(agreed(path)["experiments"]) == [1, 2, 3, 4]
     assert sorted(file.name for file in path.parent.iterdir()) == [path.name]
 
@@ -230,7 +269,7 @@ def test_a_layout_without_room_for_new_text_is_written_anew_and_kept_aside(path:
     text = path.read_bytes()
     start, end = text.index(b"experiments:"), text.index(b"best:")
     rows = [a_row(number) for number in (1, 2, 3)]
-    flow = f"experiments: {rows!r}\n".replace("True", "true").encode()
+    flow = f"experiments: {json.dumps(rows)}\n".encode()
     save(path, text[:start] + flow + text[end:])
     saved = path.read_bytes()
     tick(log)
@@ -268,7 +307,7 @@ mutations = st.lists(
 )
 
 
-def mutated(document: dict[str, Any], text: bytes, moves: list[tuple[str, int]]) -> bytes:
+def mutated(text: bytes, moves: list[tuple[str, int]]) -> bytes:
     """A save by a person who does all kinds of things."""
     for kind, number in moves:
         if kind == "comment":
@@ -296,14 +335,14 @@ def mutated(document: dict[str, Any], text: bytes, moves: list[tuple[str, int]])
     return text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 3), mutations)
 def test_no_save_changes_a_fact_or_loses_an_unfinished_experiment(age: int, moves: list[tuple[str, int]]) -> None:
     """Whatever a person saves, from whatever age: merged, every fact is ours, every row a recorded one or gone."""
     place = Path("log.yaml")
     history = [version_of(as_bytes(log_rows(3 + step, run_state={"tick": step})), place) for step in range(4)]
     ours, older = history[-1], history[-2::-1]
-    saved = mutated({}, bytes(history[age].buffer), moves)
+    saved = mutated(bytes(history[age].buffer), moves)
     try:
         theirs = version_of(saved, place)
         found = merge(ours, theirs, older, [4, 5, 6])
@@ -322,8 +361,6 @@ def test_no_save_changes_a_fact_or_loses_an_unfinished_experiment(age: int, move
 
 def as_bytes(rows: dict[str, Any]) -> bytes:
     """A log in headway's own layout."""
-    from headway.store.rewrite import whole_log
-
     return whole_log(rows)
 
 

@@ -106,7 +106,7 @@ class Strict(yaml.SafeLoader):
 def _mapping(loader: Strict, node: Any) -> Any:
     if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
         raise yaml.YAMLError
-    pairs = [(key.value, loader.construct_object(value, deep=True)) for key, value in node.value]  # type: ignore[no-untyped-call]
+    pairs = [(key.value, loader.construct_object(value, deep=True)) for key, value in node.value]
     if len(dict(pairs)) < len(pairs):
         raise yaml.YAMLError
     return dict(pairs)

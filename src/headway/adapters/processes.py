@@ -99,7 +99,8 @@ class _Link:
         """What the supervisor says, until it is gone."""
         with contextlib.suppress(OSError), self._socket.makefile("rb") as file:
             for text in file:
-                yield json.loads(text)
+                if text.endswith(b"\n"):  # the last words of one that was killed may be cut off
+                    yield json.loads(text)
         self._process.wait()
 
     def close(self) -> None:
@@ -310,8 +311,7 @@ class Jobs:
         with self._state:
             link.is_open = False
             left = [flight for flight in self._flights.values() if flight.link is link]
-            for flight in left:
-                self._flights.pop(job_name(flight.order.folder))
+            self._flights = {name: flight for name, flight in self._flights.items() if flight.link is not link}
         for flight in left:
             flight.close()
         with self._sending:  # nobody may be writing to what is closed

@@ -7,11 +7,13 @@ Source: STYLE section 6.
 
 import os
 import platform
+import select
 import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from headway import __version__
 from headway.cli.screen import print_document, visible
@@ -100,14 +102,20 @@ def _write_report(problem: BaseException, args: Sequence[str]) -> Path:
     return Path(name)
 
 
+def is_unread(stream: TextIO) -> bool:
+    """Say whether nobody reads a stream any more: the pipe's other end is closed."""
+    poll = select.poll()
+    try:
+        poll.register(stream.fileno(), 0)
+    except (OSError, ValueError):
+        return False  # no file at all, as in tests
+    return bool(poll.poll(0))
+
+
 def leave_quietly() -> None:
-    """Let nothing more be written to a standard output or error that nobody reads."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    """Let what is still written to a standard output or error that nobody reads vanish, at the exit too."""
     for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
+        if is_unread(stream):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.fileno())
-        except (OSError, ValueError):
-            continue
-    os.close(nowhere)
+            os.close(nowhere)

@@ -1,6 +1,6 @@
 """One short line for each notable fact of a run; empty for what is not worth one."""
 
-from headway.cli.screen import gain_text, one_line, values
+from headway.cli.screen import counted, gain_text, one_line, values
 from headway.core import events as ev
 from headway.core.log_view import Log
 
@@ -23,7 +23,7 @@ def line_of(event: ev.Event, log: Log) -> str:
 def _of_run(event: ev.Event, log: Log) -> str:
     match event:
         case ev.BacklogExtended(items=items):
-            return f"backlog: {len(items)} more hypotheses" if items else "backlog: the proposer has no more"
+            return f"backlog: {len(items)} more" if items else "backlog: the proposer has no more"
         case ev.BatchEnded(batch=batch):
             return f"batch {batch} ended: {log.count} experiments so far, best is experiment {log.best.iteration}"
         case ev.RunStopped(reason=reason, detail=detail):
@@ -73,10 +73,14 @@ def _of_turn(event: ev.AgentTurnEnded) -> str:
 
 
 def _of_candidate(event: ev.CandidateBuilt) -> str:
-    strays = f"; {len(event.strays)} edits outside its scope were left out, as evidence" if event.strays else ""
+    strays = (
+        f"; {counted(len(event.strays), 'edit')} outside its scope, left out and kept as evidence"
+        if event.strays
+        else ""
+    )
     if event.commit is None:
         return f"no change to measure{strays}"
-    size = f"+{event.lines_added} -{event.lines_removed} lines in {len(event.changes)} files"
+    size = f"+{event.lines_added} -{event.lines_removed} lines in {counted(len(event.changes), 'file')}"
     return f"candidate {event.commit[:10]}: {size}{strays}"
 
 

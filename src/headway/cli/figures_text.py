@@ -17,6 +17,11 @@ def figure_lines(figures: "RunFigures") -> list[str]:
         ("experiments", _counts(figures)),
         ("baseline", _value(figures, figures.baseline)),
         ("best", _best(figures)),
+        *(
+            [("in all", f"{percent(figures.gain)}, positive is better; {figures.gain_basis}")]
+            if _has_keep(figures)
+            else []
+        ),
         ("noise", _noise(figures)),
         ("time", f"{duration(figures.active_seconds)} active"),
         ("cost", _cost(figures)),
@@ -37,10 +42,13 @@ def _value(figures: "RunFigures", value: "Value") -> str:
 
 
 def _best(figures: "RunFigures") -> str:
-    if not figures.best.iteration:
+    if not _has_keep(figures):
         return "the baseline: nothing was kept"
-    words = f"{_value(figures, figures.best)}, experiment {figures.best.iteration}"
-    return f"{words}; {percent(figures.gain)} in all, positive is better ({figures.gain_basis})"
+    return f"{_value(figures, figures.best)}, experiment {figures.best.iteration}"
+
+
+def _has_keep(figures: "RunFigures") -> bool:
+    return figures.best.iteration > 0
 
 
 def _noise(figures: "RunFigures") -> str:
@@ -77,7 +85,7 @@ def ended_lines(ended: "RunEnded") -> list[str]:
         lines.append(f"the spec was frozen anew; changed: {', '.join(ended.changed)}")
     if ended.figures is not None:
         lines += figure_lines(ended.figures)
-        if ended.figures.best.iteration:
+        if _has_keep(ended.figures):
             base = (ended.figures.base or "BASE")[:12]
             lines.append(f"branch {ended.branch}: `git diff {base}..{ended.branch}` shows all that was kept")
         if ended.figures.experiments:
@@ -101,7 +109,7 @@ def ended_document(ended: "RunEnded", gate: "Status | None" = None) -> dict[str,
         "figures": ended.figures.to_json() if ended.figures else None,
     }
     if gate is not None:
-        document["caps"] = {budget.name: budget.cap for budget in gate.budget}
+        document["caps"] = dict(gate.caps)
     return document
 
 

@@ -119,21 +119,12 @@ def _guarded(function: Callable[..., None], name: str, reads_only: bool) -> Call
         except KeyboardInterrupt:
             raise Interrupted("interrupted", "", "what was measured is on disk; `headway resume` goes on") from None
         except BrokenPipeError as broken:
-            if not _reader_is_gone():
+            if not (door.is_unread(sys.stdout) or door.is_unread(sys.stderr)):
                 raise InternalFault("a pipe to another process broke") from broken
             door.leave_quietly()
             raise typer.Exit(door.READER_GONE) from None
 
     return command
-
-
-def _reader_is_gone() -> bool:
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        return True
-    return False
 
 
 if __name__ == "__main__":

@@ -68,6 +68,11 @@ def _scalar(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def counted(many: int, one: str) -> str:
+    """Give a number of things: `1 file`, `2 files`."""
+    return f"{many} {one}" if many == 1 else f"{many} {one}s"
+
+
 def percent(share: float | None) -> str:
     """Give a share as signed per cent, with two digits where it is under one per cent."""
     if share is None:

@@ -198,14 +198,14 @@ def _experiment_ended(log: Log, event: ExperimentEnded, world: World) -> tuple[E
     if event.returns_to_backlog and item is not None:
         backlog = _returned(log, item, event.iteration, world)
     if event.outcome == Outcome.DEFERRED_NEEDS_APPROVAL and item is not None:
-        backlog = _needs_approval(log, item, event.deferred_reason, world)
+        backlog = _needs_approval(log, item, event)
     return _entry_edits(log, event, world, after, backlog)
 
 
 def _returned(log: Log, item: BacklogItem, iteration: int, world: World) -> Sequence[BacklogItem] | None:
     """Give the backlog with an eligible leftover at its head, once, with its patch."""
     extension = item.headway or BacklogHeadway()
-    if extension.retry_of is not None:
+    if "retry_base" in (extension.payload or {}):
         return None
     built = entries.candidate_of(iteration, world)
     payload = {**(extension.payload or {}), "retry_base": entries.base_of(iteration, world)}
@@ -214,17 +214,29 @@ def _returned(log: Log, item: BacklogItem, iteration: int, world: World) -> Sequ
     back = extension.model_copy(
         update={"retry_of": iteration, "payload": payload, "attempts": (extension.attempts or 0) + 1}
     )
-    return (BacklogItem.model_validate({**to_row(item), "headway": to_row(back)}), *(log.backlog or ()))
+    return _at_head(log.backlog or (), BacklogItem.model_validate({**to_row(item), "headway": to_row(back)}), iteration)
 
 
-def _needs_approval(log: Log, item: BacklogItem, reason: str, world: World) -> Sequence[BacklogItem]:
-    """Give the backlog with a hypothesis whose need of a dependency was found midway."""
-    named = entries.dependencies_asked(item, reason)
+def _at_head(backlog: Sequence[BacklogItem], item: BacklogItem, iteration: int) -> Sequence[BacklogItem]:
+    """Put a leftover at the head, by number behind those that are back already: no order of facts counts."""
+    ahead = 0
+    while ahead < len(backlog):
+        own = backlog[ahead].headway
+        if own is None or own.retry_of is None or own.retry_of > iteration:
+            break
+        ahead += 1
+    return (*backlog[:ahead], item, *backlog[ahead:])
+
+
+def _needs_approval(log: Log, item: BacklogItem, event: ExperimentEnded) -> Sequence[BacklogItem]:
+    """Give the backlog with a hypothesis whose need of a dependency was found midway: it is shown once."""
+    named = entries.dependencies_asked(item, event.deferred_reason)
     needed = tuple(dict.fromkeys((*item.required_deps, *named)))
     back = item.model_copy(
         update={
             "dep_status": DepStatus.NEEDS_APPROVAL,
             "required_deps": needed,
+            "headway": (item.headway or BacklogHeadway()).model_copy(update={"retry_of": event.iteration}),
         }
     )
     return (*(log.backlog or ()), back)
@@ -247,18 +259,23 @@ def _dropped(log: Log, event: HypothesisDropped, world: World) -> tuple[Edit, ..
     item = wait.headway.hypothesis
     waits = tuple(w for w in log.waits if w is not wait)
     extension = _extension(log)
+    usage = entries.usage_of(event.iteration, world)
+    totals = extension.totals or Totals()
+    totals = totals.model_copy(update={"cost": entries.cost_with_turns(totals.cost, usage)})
+    extension = extension.model_copy(update={"totals": totals})
+    spend = _spend(log, totals)
     if event.returns_to_backlog:
         own = item.headway or BacklogHeadway()
         back = item.model_copy(update={"headway": own.model_copy(update={"attempts": (own.attempts or 0) + 1})})
-        return (*_state(log, event, extension, pending_waits=waits), _backlog_rows((*(log.backlog or ()), back)))
-    usage = entries.usage_of(event.iteration, world)
+        state = _state(log, event, extension, pending_waits=waits)
+        return (*spend, *state, _backlog_rows((*(log.backlog or ()), back)))
     facts: dict[str, Any] = {"description": item.description, "reason": event.reason}
     if item.headway and item.headway.id:
         facts["hypothesis_id"] = item.headway.id
     if usage is not None:
         facts["usage"] = usage
     dropped = (*extension.dropped, Dropped(**facts))
-    return _state(log, event, extension.model_copy(update={"dropped": dropped}), pending_waits=waits)
+    return (*spend, *_state(log, event, extension.model_copy(update={"dropped": dropped}), pending_waits=waits))
 
 
 def _deferred(log: Log, event: HypothesisDeferred) -> tuple[Edit, ...]:
@@ -324,7 +341,8 @@ def _resumed(log: Log, event: RunResumed) -> tuple[Edit, ...]:
 
 def _noticed(log: Log, at: str, texts: Sequence[str]) -> RunStateHeadway:
     extension = _extension(log)
-    notices = (*extension.notices, *(Notice(at=at, text=text) for text in texts))[-50:]
+    fresh = tuple(n for text in texts if (n := Notice(at=at, text=text)) not in extension.notices)
+    notices = (*extension.notices, *fresh)[-50:]
     return extension.model_copy(update={"notices": notices})
 
 

@@ -38,7 +38,7 @@ def brief(
     parts = [
         "# Task",
         f"Change the code in this folder to carry out this hypothesis: {item.description}",
-        f"Category: {item.category}",
+        f"Category: {item.category or 'general'}",
         "",
         f"Goal: {primary.direction} `{primary.name}`{target}.",
         f"Current best: {best}",

@@ -31,11 +31,13 @@ class Memory:
     seen: dict[int, str] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
-        """Take one entry in; an entry that was taken in before, or is not final, changes nothing."""
+        """Take one entry in; one that was taken in before, is not final, or was set aside untried changes nothing."""
         outcome = Outcome(entry.outcome)
         if not outcome.is_final or entry.iteration in self.seen:
             return
         self.seen[entry.iteration] = outcome.value
+        if outcome is Outcome.DEFERRED_NEEDS_APPROVAL:
+            return  # it waits in the backlog and was not tried
         category = self.categories.setdefault(entry.category or "uncategorised", _Category())
         category.tried += 1
         line = f"{entry.iteration}: {_short(entry.hypothesis or '')}"

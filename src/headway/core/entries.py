@@ -473,6 +473,18 @@ def cost_after(cost: TotalCost | None, before: Entry | None, after: Entry) -> To
     return cost.model_copy(update={"agents_usd": known, "harness_usd": harness, "unknown": unknown})
 
 
+def cost_with_turns(cost: TotalCost | None, usage: Usage | None) -> TotalCost:
+    """Give the spend by who spent it, with the turns on a hypothesis that came to no experiment."""
+    cost = cost or TotalCost(agents_usd=0, judges_usd=0, harness_usd=0)
+    if usage is None:
+        return cost
+    unknown = (*cost.unknown, "agents") if usage.usd == "unknown" and "agents" not in cost.unknown else cost.unknown
+    spent = float(usage.usd) if isinstance(usage.usd, int | float) else 0.0
+    agents = round((cost.agents_usd or 0) + spent, 6)
+    known = None if "agents" in unknown and not agents else agents
+    return cost.model_copy(update={"agents_usd": known, "unknown": unknown})
+
+
 def _agent_dollars(entry: Entry | None) -> float:
     usage = entry.headway.usage if entry and entry.headway else None
     return float(usage.usd) if usage and isinstance(usage.usd, int | float) else 0.0

@@ -69,9 +69,10 @@ class Decided:
 
 @dataclass(frozen=True)
 class Broken:
-    """The reference itself fails: the run should stop."""
+    """The reference itself fails: the run should stop; `end` sets its experiment back, for a measurement anew."""
 
     reason: str
+    end: Conclude | None = None
 
 
 Step = Author | BuildCandidate | PrepareCheckout | Measure | Conclude | Decided | Broken
@@ -297,12 +298,24 @@ def session_step(
         )
     )
     if isinstance(step, ReferenceBroken):
-        return Broken(step.reason)
+        return Broken(step.reason, _set_back(iteration, kind, step.reason) if reference else None)
     if isinstance(step, Take):
         side = Side.CANDIDATE if step.side == "candidate" else Side.REFERENCE
         index = len(candidate if side is Side.CANDIDATE else reference) + 1
         return Measure(iteration, attempt, kind, side, index, commit if side is Side.CANDIDATE else world.reference)
     return _conclusion(iteration, kind, step, candidate)
+
+
+def _set_back(iteration: int, kind: SessionKind, reason: str) -> Conclude:
+    """Give the end of an experiment whose reference failed beside it: its hypothesis comes back with its patch."""
+    outcome = Outcome.ERROR if kind is SessionKind.STANDALONE else Outcome.NOT_SELECTED
+    said = f"not decided, for the reference failed: {reason}"
+    words = {"error_message": said} if outcome is Outcome.ERROR else {"learnings": said}
+    return Conclude(
+        ExperimentEnded.model_validate(
+            {"iteration": iteration, "outcome": outcome.value, "returns_to_backlog": True, **words}
+        )
+    )
 
 
 def _conclusion(iteration: int, kind: SessionKind, step: Ended, samples: tuple[SampleTaken, ...]) -> Conclude:

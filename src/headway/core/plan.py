@@ -170,12 +170,18 @@ def _open_batch(log: Log, world: World, experiments: tuple[Experiment, ...]) -> 
     steps = {e.iteration: next_step_of(e, world, stored) for e in experiments}
     for step in steps.values():
         if isinstance(step, Broken):
-            return _when_idle(world, Stop(blocked_by("reference_broken", step.reason)))
+            return _blocked(world, step)
     ended = [s for s in steps.values() if isinstance(s, Conclude)]
     ended += [c for e in experiments if (c := _end_of_decision(e, steps[e.iteration])) is not None]
     if ended:
         return tuple(ended)
     return _phase(world, steps) or _integrate(log, world, experiments, steps, stored)
+
+
+def _blocked(world: World, broken: Broken) -> tuple[Action, ...]:
+    """Give the stop of a run whose reference fails, once nothing is under way; a resumed run measures anew."""
+    stop = Stop(blocked_by("reference_broken", broken.reason))
+    return _when_idle(world, *(() if broken.end is None else (broken.end,)), stop)
 
 
 def _end_of_decision(experiment: Experiment, step: Step) -> Conclude | None:
@@ -199,7 +205,8 @@ def _phase(world: World, steps: Mapping[int, Step]) -> tuple[Action, ...]:
     With `exclusive: machine` no author works while something is measured; with `none` both may go on at once.
     """
     authors: list[Action] = [s for s in steps.values() if isinstance(s, Author | BuildCandidate)]
-    measuring: list[Action] = [s for _, s in sorted(steps.items()) if isinstance(s, PrepareCheckout | Measure)]
+    measuring = [s for s in steps.values() if isinstance(s, PrepareCheckout | Measure)]
+    measuring.sort(key=lambda s: (not _has_begun(s, world), s.iteration))
     authors = authors[: world.spec.effective_concurrency]
     if world.spec.measurement.exclusive == "none":
         return (*authors, *measuring[:1])
@@ -207,6 +214,11 @@ def _phase(world: World, steps: Mapping[int, Step]) -> tuple[Action, ...]:
     if busy:
         return tuple(busy[:1])
     return tuple(authors) if authors else tuple(measuring[:1])
+
+
+def _has_begun(step: PrepareCheckout | Measure, world: World) -> bool:
+    """Say whether a candidate's session is under way: it goes on to its end before another one begins."""
+    return isinstance(step, Measure) or step.id in world.running
 
 
 def stored_reference(log: Log) -> Mapping[str, Any]:
@@ -249,7 +261,7 @@ def _runners_up(
         begun = isinstance(world.results.get(f"{experiment_key(experiment.iteration)}/combine"), RunnerUpCombined)
         if begun or not (failed or tried >= world.spec.max_runner_up_merges_per_batch or _overlaps(world, decided)):
             step = runner_up_step(experiment, decided, log.best.iteration or 0, world, stored)
-            return (Stop(blocked_by("reference_broken", step.reason)),) if isinstance(step, Broken) else (step,)
+            return _blocked(world, step) if isinstance(step, Broken) else (step,)
     return tuple(
         Conclude(
             ExperimentEnded(

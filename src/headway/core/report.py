@@ -8,10 +8,12 @@ Source: DESIGN section 10; CONTRACTS section 3 (Status).
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from headway.core.approval import caps_of
 from headway.core.backlog import deferred
 from headway.core.figures import GainRange, RunFigures, gain_of, run_figures
 from headway.core.log_view import Log
@@ -87,6 +89,7 @@ class Status:
     Args:
         phase: what is under way: dispatched experiments, in order of their numbers.
         backlog: hypotheses that wait, deferred ones among them; None before CP-2.
+        caps: what an approval says yes to, nested like the spec.
         figures: None before CP-1.
         recent: the newest experiments, oldest first.
     """
@@ -100,6 +103,7 @@ class Status:
     deferred: tuple[Waiting, ...]
     dropped: int
     budget: tuple[Budget, ...]
+    caps: Mapping[str, Any]
     recent: tuple[Row, ...]
     notices: tuple[str, ...]
     state_root: str
@@ -136,6 +140,7 @@ def status_of(
         deferred=_deferred(log, spec),
         dropped=len(extension.dropped) if extension else 0,
         budget=_budget(log, spec),
+        caps=caps_of(spec),
         recent=_recent(log, spec),
         notices=tuple(f"{n.at} {n.text}" for n in extension.notices[-NOTICES:]) if extension else (),
         state_root=state_root,
@@ -176,7 +181,7 @@ def _next_action(state: State, log: Log | None, spec: Spec, objections: tuple[st
             why = "the process that ran it is gone; what was measured is on disk and is not measured again"
             return NextAction(f"headway resume{where}", why)
         case State.BLOCKED:
-            return NextAction(f"headway resume{where}", f"{_stop_words(log)}, and once that is mended")
+            return NextAction(f"headway resume{where}", f"{_stop_words(log)}; first: {_mend_words(log)}")
         case State.WAITING:
             return _after_waiting(log, spec, where)
         case State.FINAL:
@@ -199,21 +204,28 @@ def _after_waiting(log: Log | None, spec: Spec, where: str) -> NextAction:
 
 
 def _after_final(log: Log | None, spec: Spec) -> NextAction:
+    over = f"the run is over ({_stop_words(log)})"
+    anew = "`headway run SPEC --fresh` begins anew, `headway wrap-up --continue` reopens this one"
     base = log.baseline.headway.commit if log and log.baseline.headway else None
     if log is not None and log.best.iteration and base:
-        command = f"git diff {base[:12]}..optimize/{spec.name}"
-        return NextAction(command, f"the run is over ({_stop_words(log)}); this shows all that was kept")
-    why = f"the run is over ({_stop_words(log)}) and kept nothing; other hypotheses need a changed spec"
-    return NextAction("headway run SPEC", why)
+        return NextAction(
+            f"git diff {base[:12]}..optimize/{spec.name}", f"{over}; this shows all that was kept; {anew}"
+        )
+    return NextAction("headway run SPEC", f"{over} and kept nothing; other hypotheses need a changed spec; {anew}")
 
 
 def _stop_words(log: Log | None) -> str:
-    """Give a stop's reason, detail and continuation as one clause, without a full stop."""
+    """Give a stop's reason and detail as one clause, without a full stop."""
     stop = log.run_state.headway.stop if log and log.run_state and log.run_state.headway else None
     if stop is None:
         return "no reason recorded"
-    words = f"{stop.reason}: {stop.detail}" if stop.detail else stop.reason
-    return f"{words}; {stop.continue_with}" if stop.continue_with and stop.reason not in BY_HAND else words
+    return f"{stop.reason}: {stop.detail}" if stop.detail else stop.reason
+
+
+def _mend_words(log: Log | None) -> str:
+    """Give what a stop says must be done before the run can go on."""
+    stop = log.run_state.headway.stop if log and log.run_state and log.run_state.headway else None
+    return stop.continue_with if stop and stop.continue_with else "mend that"
 
 
 def _is_usual(spec: Spec, state_root: str) -> bool:

@@ -161,6 +161,18 @@ def validation_of(spec: Spec, samples: Sequence[SampleTaken], noise: Mapping[str
     )
 
 
+def noise_words(spec: Spec, samples: Sequence[SampleTaken]) -> list[str]:
+    """Say how far repeated measurements of the same code lie apart, and warn where that reaches the threshold."""
+    noise = noise_of(samples)
+    said = [f"noise: {name} {reach:.2%} from lowest to highest of {len(samples)}" for name, reach in noise.items()]
+    if not _below_threshold(spec, samples, noise):
+        said.append(
+            f"warning: the same code differs by more than the threshold ({_threshold(spec):g}): keeps may be noise; "
+            "raise the threshold, use method paired, or make the harness steadier"
+        )
+    return said
+
+
 def _threshold(spec: Spec) -> float:
     comparison = spec.measurement.stability.comparison
     if comparison.method is ComparisonMethod.ABSOLUTE:

@@ -61,6 +61,7 @@ class Ground:
     workload: str
     instructions: str = ""
     closing: threading.Event = field(default_factory=threading.Event)
+    _trees: dict[str, str] = field(default_factory=dict)
 
     @property
     def run(self) -> RunPaths:
@@ -75,6 +76,12 @@ class Ground:
     def experiment_ref(self, iteration: int) -> str:
         """Give the private ref that keeps an experiment's commit."""
         return f"refs/headway/{self.spec.name}/exp-{iteration:03d}"
+
+    def tree_of(self, commit: str) -> str:
+        """Give the hash of a commit's tree, asked for once."""
+        if commit not in self._trees:
+            self._trees[commit] = self.private.tree_of(commit)
+        return self._trees[commit]
 
     def relative(self, path: Path) -> str:
         """Give a path as records name it: below the state root, without what is particular to this machine."""

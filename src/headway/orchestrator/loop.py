@@ -21,7 +21,7 @@ from headway.core.apply import apply
 from headway.core.approval import objections
 from headway.core.briefs import brief
 from headway.core.digest import Memory, digest
-from headway.core.edits import Edit, SetSection
+from headway.core.edits import AppendExperiment, Edit, ReplaceExperiment, SetSection
 from headway.core.events import (
     AgentTurnEnded,
     BatchEnded,
@@ -40,7 +40,7 @@ from headway.core.events import (
 )
 from headway.core.log_view import Log, coalesced, edited, log_of, reference_of
 from headway.core.plan import plan
-from headway.core.records import Entry, Outcome, to_row
+from headway.core.records import Approval, Entry, Outcome, to_row
 from headway.core.stopping import primary_of, totals_of
 from headway.core.world import MeasuredPair, StopAsked, World
 from headway.errors import BranchCheckedOut, HeadwayError
@@ -49,7 +49,7 @@ from headway.orchestrator.ground import Ground
 from headway.orchestrator.inbox import Inbox
 from headway.orchestrator.perform import Performing, perform
 from headway.orchestrator.rows import ExperimentFiles
-from headway.store.atomic import write_atomic
+from headway.store.atomic import write_derived
 from headway.store.log import LogFile
 from headway.store.records import RecordFile, read_records
 
@@ -79,6 +79,13 @@ class _Draft:
         self.view = edited(self.view, changes)
         self.edits += changes
         self.events.append(event)
+
+    @property
+    def touched(self) -> list[int]:
+        """Give the experiments whose `experiment.json` changes: a new row, a dispatch, a candidate."""
+        rows = [e.row["iteration"] for e in self.edits if isinstance(e, AppendExperiment | ReplaceExperiment)]
+        begun = [e.iteration for e in self.events if isinstance(e, HypothesisDispatched | CandidateBuilt)]
+        return sorted({*rows, *begun})
 
 
 @dataclass
@@ -110,6 +117,7 @@ class Loop:
     _ending: RunStopped | None = None
     _ticks: int = 0
     _agent_failures: int = 0
+    _judged_approval: tuple[Approval | None, bool] | None = None
     _agent_trouble: str = ""
     _clock_base: float = 0.0
     _clock_start: float = field(default_factory=time.monotonic)
@@ -244,8 +252,16 @@ class Loop:
         self._log = draft.view
         if self.file.notices:
             self._tell_notices()
+        for iteration in draft.touched:
+            self._write_row(iteration)
         for event in draft.events:
             self._follow_up(event)
+
+    def _write_row(self, iteration: int) -> None:
+        entry = self._log.recent.get(iteration)
+        self._files.write(iteration, entry, self._trees.get(iteration), self._jobs)
+        if entry is not None:
+            self._remember(entry)
 
     def _merge_save(self) -> None:
         """Merge what a person saved since the last commit: what may be edited stays, facts are restored."""
@@ -275,11 +291,6 @@ class Loop:
 
     def _follow_up(self, event: Event) -> None:
         """Bring derived files and memories up to date with what is committed."""
-        if isinstance(event, ExperimentEvent):
-            entry = self._log.recent.get(event.iteration)
-            self._files.write(event.iteration, entry, self._trees.get(event.iteration), self._jobs)
-            if entry is not None:
-                self._remember(entry)
         if isinstance(event, BatchEnded):
             self._ticks += 1
             self._write_digest()
@@ -361,7 +372,7 @@ class Loop:
             spec=spec,
             reference=reference_of(log, self.ground.base),
             base=self.ground.base,
-            approved=not objections(log.approval, spec, self.ground.spec_sha256),
+            approved=self._is_approved(log.approval),
             highest_iteration=self._highest,
             workload=self.ground.workload,
             jobs=tuple(self._jobs.values()),
@@ -374,12 +385,19 @@ class Loop:
             agent_can_retry=self.ground.agent.can_retry if self.ground.agent else False,
         )
 
+    def _is_approved(self, approval: Approval | None) -> bool:
+        if self._judged_approval is None or self._judged_approval[0] is not approval:
+            fits = not objections(approval, self.ground.spec, self.ground.spec_sha256)
+            self._judged_approval = (approval, fits)
+        return self._judged_approval[1]
+
     def _open_spend(self) -> float:
-        """Give what turns of experiments without an entry cost so far."""
+        """Give what turns of experiments that wait for their entry cost so far."""
+        waiting = {w.headway.iteration for w in self._log.dispatched if w.headway}
         return sum(
             job.exit.usd or 0.0
             for job in self._jobs.values()
-            if isinstance(job.exit, AgentTurnEnded) and job.iteration not in self._log.recent
+            if isinstance(job.exit, AgentTurnEnded) and job.iteration in waiting
         )
 
     def _active(self) -> float:
@@ -429,10 +447,7 @@ class Loop:
                 self._note(event)
         self.file.commit(coalesced(draft.edits))
         self._log = draft.view
-        entry = self._log.recent.get(iteration)
-        self._files.write(iteration, entry, self._trees.get(iteration), self._jobs)
-        if entry is not None:
-            self._remember(entry)
+        self._write_row(iteration)
 
     # Records and digest
 
@@ -470,7 +485,7 @@ class Loop:
         return digest(self._log.spec, self._memory, self._log.backlog or (), worst)
 
     def _write_digest(self) -> None:
-        write_atomic(self.ground.state.digest, self._digest_text().encode())
+        write_derived(self.ground.state.digest, self._digest_text().encode("utf-8", "replace"))
 
     def _give_up(self, problem: HeadwayError) -> None:
         """Leave a reason in the log for a stop that was forced from outside, as far as it can still be written."""

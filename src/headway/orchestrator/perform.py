@@ -41,7 +41,7 @@ from headway.errors import BranchCheckedOut, InternalFault, PatchEmpty, RequestW
 from headway.orchestrator.authoring import author
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.measuring import Reading, seed_of
-from headway.store.atomic import write_atomic, write_no_clobber
+from headway.store.atomic import write_derived, write_no_clobber
 from headway.store.emit import emit_mapping
 from headway.store.paths import ensure_folder
 
@@ -100,7 +100,7 @@ def _build(action: BuildCandidate, with_: Performing) -> Event:
         attempt=action.attempt,
         commit=made.commit,
         tree=made.tree_sha,
-        base_tree=ground.private.tree_of(action.base),
+        base_tree=ground.tree_of(action.base),
         changes=tuple(Change(file=c.path, summary=_summary(c)) for c in made.changes),
         lines_added=sum(c.added or 0 for c in made.changes),
         lines_removed=sum(c.removed or 0 for c in made.changes),
@@ -224,7 +224,7 @@ def sample_event(action: Measure, reading: Reading, seed: int, relative: Callabl
 
 
 def _write_marker(path: Path, action: Measure, event: SampleTaken, ground: Ground) -> None:
-    """Write `result.yaml`: what was measured, before the log says so."""
+    """Write `result.yaml`: what was measured, before the log says so; its durable source is the job's folder."""
     marker = Marker(
         experiment=action.iteration,
         measured_at=event.started_at or "unknown",
@@ -233,7 +233,7 @@ def _write_marker(path: Path, action: Measure, event: SampleTaken, ground: Groun
         head_sha=action.commit,
     )
     ensure_folder(path.parent)
-    write_atomic(path, emit_mapping(to_row(marker)).encode())
+    write_derived(path, emit_mapping(to_row(marker)).encode())
 
 
 def _integrate(action: Integrate, with_: Performing) -> Event:

@@ -12,8 +12,8 @@ from typing import Any
 from headway.core.actions import Job
 from headway.core.events import CandidateBuilt, HypothesisDispatched
 from headway.core.records import Entry, to_row
-from headway.errors import OutsideFailed
 from headway.orchestrator.ground import Ground
+from headway.store.atomic import write_derived
 from headway.store.log import LogFile
 from headway.store.paths import ExperimentPaths, ensure_folder, execution_id, iteration_of
 
@@ -64,15 +64,8 @@ class ExperimentFiles:
         }
         if trees is not None:
             content[TREES] = list(trees)
-        target = paths.experiment_json
-        draft = target.with_suffix(".json.new")
-        try:
-            draft.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", "utf-8", "surrogatepass")
-            draft.replace(target)
-        except OSError as problem:
-            raise OutsideFailed(
-                f"an experiment's file cannot be written: {problem.strerror}", str(target), "make room or mend access"
-            ) from problem
+        text = json.dumps(content, ensure_ascii=False) + "\n"
+        write_derived(paths.experiment_json, text.encode("utf-8", "surrogatepass"))
 
     def take_up(self, file: LogFile, remember: Callable[[Entry, tuple[str, str] | None], None]) -> None:
         """Hand every entry of the log on, one at a time, with the trees that its folder tells of."""

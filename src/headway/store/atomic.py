@@ -51,6 +51,19 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise disk_failure(error, path) from error
 
 
+def write_derived(path: Path, data: bytes) -> None:
+    """Make `path` hold `data`, whole for every reader but not synced: for files that are made anew from durable ones.
+
+    Raises: DiskFailed, when the disk refuses; `path` then holds what it held before.
+    """
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except OSError as error:
+        raise disk_failure(error, path) from error
+
+
 def write_no_clobber(path: Path, data: bytes) -> bool:
     """Create `path` with `data`, durably and whole, unless something has that name already.
 

@@ -160,9 +160,7 @@ class LogFile:
 
         Raises: RequestWrong, when the log has no such number.
         """
-        index = self._index_of(iteration)
-        starts = self._version.layout.starts
-        return self._version.line_at(starts[index]) if index < len(starts) else 1
+        return self._version.line_of(self._index_of(iteration))
 
     def changed_outside(self) -> bool:
         """Whether the file holds other bytes than this process last read or wrote.
@@ -353,7 +351,7 @@ class LogFile:
         while True:
             tag = stamp if count == 1 else f"{stamp}_{count}"
             path = self._path.with_name(f"{self._path.stem}.edited-{tag}.yaml")
-            if write_no_clobber(path, bytes(theirs.buffer)):
+            if not path.exists() and write_no_clobber(path, bytes(theirs.buffer)):
                 return path
             count += 1
 

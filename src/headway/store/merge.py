@@ -81,20 +81,19 @@ def merge(ours: Version, theirs: Version, older: Sequence[Version], recent: Coll
 
 
 def _base_of(theirs: Version, known: Sequence[Version]) -> Version | None:
-    """The version that the editor most likely had open: equal facts, then the fewest experiments missing.
+    """The version that the editor most likely had open: equal facts, then the fewest other differences.
 
     None when no remembered version has the facts of the save.
     """
-    numbers = set(theirs.keys)
-    best: tuple[int, Version] | None = None
+    numbers, backlog = set(theirs.keys), _item_keys(theirs.section(BACKLOG))
+    best: tuple[tuple[int, int], Version] | None = None
     for version in known:
         if not all(_same_section(theirs, version, name) for name in FACTS):
             continue
         missing = len(set(version.keys) - numbers)
-        if best is None or missing < best[0]:
-            best = missing, version
-        if missing == 0:
-            break
+        score = missing, len(backlog ^ _item_keys(version.section(BACKLOG)))
+        if best is None or score < best[0]:
+            best = score, version
     return best[1] if best else None
 
 
@@ -121,7 +120,7 @@ def _merge_rows(
 ) -> None:
     ours = known[0]
     my_keys, new_keys = ours.keys, theirs.keys
-    may_delete = all(name in theirs.names for name in ours.names if name in FACTS)
+    may_delete = _deletes_on_purpose(theirs, ours)
     for key, index in my_keys.items():
         if key in new_keys:
             target.rows[key] = _merged_row(found, key, theirs, new_keys[key], known)
@@ -140,11 +139,18 @@ def _merge_rows(
             found.facts.append(f"experiment {key[0]}")
 
 
+def _deletes_on_purpose(theirs: Version, ours: Version) -> bool:
+    """Whether what a save lacks may be meant: one that lost facts too was cut, one with unknown numbers renumbered."""
+    return all(name in theirs.names for name in ours.names if name in FACTS) and all(
+        key in ours.keys for key in theirs.keys
+    )
+
+
 def _merged_row(found: Merged, key: Key, theirs: Version, index: int, known: Sequence[Version]) -> Mapping[str, Any]:
     ours = known[0]
     at = ours.keys[key]
     mine = ours.row(at)
-    if theirs.entry_bytes(index) == ours.entry_bytes(at) and theirs.may_be_spliced and ours.may_be_spliced:
+    if theirs.may_be_spliced and ours.may_be_spliced and theirs.entry_bytes(index) == ours.entry_bytes(at):
         return mine
     new = theirs.row(index)
     if not differ(new, mine):
@@ -193,9 +199,13 @@ def _merged_backlog(base: Any, mine: Any, new: Any) -> Any:
         if key in my_items or key not in old_items:
             touched = key not in old_items or differ(item, old_items[key])
             merged[key] = item if touched else my_items[key]
-    kept_away = {key for key in old_items if key not in {_item_key(item) for item in new}}
+    kept_away = set(old_items) - _item_keys(new)
     merged.update({key: item for key, item in my_items.items() if key not in merged and key not in kept_away})
     return list(merged.values())
+
+
+def _item_keys(backlog: Any) -> set[str]:
+    return {_item_key(item) for item in backlog} if isinstance(backlog, list) else set()
 
 
 def _item_key(item: Any) -> str:

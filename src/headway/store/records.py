@@ -107,7 +107,7 @@ class RecordFile:
         count = 1
         while True:
             beside = self._path.with_name(f"{self._path.name}.torn-{count}")
-            if write_no_clobber(beside, rest):
+            if not beside.exists() and write_no_clobber(beside, rest):
                 return beside
             count += 1
 

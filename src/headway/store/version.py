@@ -162,18 +162,19 @@ class Version:
         version._rows = {index: row for index, row in self._rows.items() if index < kept}
         return version
 
+    def line_of(self, index: int) -> int:
+        """The number of the line where the experiment at this place in the list begins; 1 where that is not known."""
+        starts = self.layout.starts
+        return self.line_at(starts[index]) if index < len(starts) else 1
+
     def _row(self, index: int) -> dict[str, Any]:
         if self._document is not None:
-            row = self._document[EXPERIMENTS][index]
-            line = 1
+            row = copied(self._document[EXPERIMENTS][index])
         else:
-            start, end = self.layout.entry(self.buffer, index)
-            row = self._parsed(start, end, read_entry)
-            line = start
+            row = self._parsed(*self.layout.entry(self.buffer, index), read_entry)
         if not isinstance(row, dict):
-            line = self.line_at(line) if self._document is None else 1
-            raise damaged(self.path, line, f"experiment {index + 1} of the log is not a mapping")
-        return copied(row) if self._document is not None else row
+            raise damaged(self.path, self.line_of(index), f"experiment {index + 1} of the log is not a mapping")
+        return row
 
     def _parsed(self, start: int, end: int, quick: Any) -> Any:
         text = decode(self.buffer[start:end], self.path)
@@ -201,7 +202,7 @@ def version_of(buffer: Buffer, path: Path) -> Version:
         layout, values = locate(buffer, path)
         if not isinstance(values.get(EXPERIMENTS) or [], list):
             raise damaged(path, 1, "`experiments` is not a list") from None
-        return Version(buffer, path, layout, values)
+        version = Version(buffer, path, layout, values)
     for name in version.names:
         if name != EXPERIMENTS:
             version.section(name)

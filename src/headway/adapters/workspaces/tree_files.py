@@ -64,10 +64,10 @@ def signature_of(facts: os.stat_result) -> Signature:
 
 def signatures(root: Path, listing: Listing) -> dict[str, Signature]:
     """Give the signature of every file of a listing that stands in a tree."""
-    found = {}
+    found, prefix = {}, f"{root}/"
     for path in listing.entries:
         try:
-            found[path] = signature_of((root / path).lstat())
+            found[path] = signature_of(os.lstat(prefix + path))
         except OSError:
             continue
     return found
@@ -92,14 +92,15 @@ def clear(root: Path, listing: Listing, kept: Kept) -> dict[str, Signature]:
             for path, entry in _inside(root, folder):
                 facts = entry.stat(follow_symlinks=False)
                 is_folder = stat.S_ISDIR(facts.st_mode)
-                if path in listing.entries:
-                    if _is_as_listed(Path(entry.path), facts, listing.entries[path].mode):
+                listed = listing.entries.get(path)
+                if listed is not None:
+                    if _is_as_listed(entry.path, facts, listed.mode):
                         left[path] = signature_of(facts)
                     else:
                         remove(Path(entry.path))
                 elif is_folder and (path in listing.folders or path in kept.above):
                     folders.append((path, keeps_all or path in kept.paths))
-                elif not (keeps_all or path in kept.paths) or stat.S_ISLNK(facts.st_mode):
+                elif not keeps_all and (path not in kept.paths or stat.S_ISLNK(facts.st_mode)):
                     remove(Path(entry.path))
     except OSError as problem:
         raise TreeStuck(str(root), f"{problem.strerror} ({problem.filename})") from problem
@@ -184,10 +185,10 @@ def _open_folder(folder: str) -> "list[os.DirEntry[str]]":
         return list(entries)
 
 
-def _is_as_listed(path: Path, facts: os.stat_result, mode: str) -> bool:
+def _is_as_listed(path: str, facts: os.stat_result, mode: str) -> bool:
     """Say whether what stands at a tracked path is of the right type and reachable by no other name."""
     if mode == GITLINK:
-        return stat.S_ISDIR(facts.st_mode) and not _open_folder(str(path))
+        return stat.S_ISDIR(facts.st_mode) and not _open_folder(path)
     if mode == SYMLINK:
         return stat.S_ISLNK(facts.st_mode)
     return stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1

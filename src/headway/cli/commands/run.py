@@ -1,14 +1,15 @@
 """`headway run`: start a run, or go on with the one that is there."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headway.cli.figures_text import ended_document, ended_lines
 from headway.cli.options import Json, Name, Repo, StateRoot, UncappedSpend, where_of
 from headway.cli.progress import Progress
-from headway.cli.screen import number, print_document, say
+from headway.cli.screen import print_document, say, table
 from headway.errors import UsageWrong
 
 if TYPE_CHECKING:
@@ -54,12 +55,21 @@ def run(
 
 def gate_lines(ended: "RunEnded", gate: "Status") -> list[str]:
     """Give what a person should see before approving: what was measured, the caps, and the command."""
-    caps = [f"  {b.name}: {'no limit' if b.cap is None else number(b.cap)}" for b in gate.budget]
     return [
         *ended_lines(ended)[:-1],
         "this run waits for a person's yes to its limits:",
-        *caps,
+        *(f"  {line}" for line in table(_flat(gate.caps))),
         "to approve:",
         f"  {gate.next_action.command}",
         f"why: {gate.next_action.why}",
     ]
+
+
+def _flat(caps: Mapping[str, Any], path: str = "") -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for name, value in caps.items():
+        if isinstance(value, Mapping):
+            rows += _flat(value, f"{path}{name}.")
+        else:
+            rows.append((path + name, "no limit" if value in (None, "none") else f"{value}"))
+    return rows

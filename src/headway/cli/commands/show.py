@@ -121,7 +121,8 @@ def _comparison_lines(row: Mapping[str, Any]) -> list[str]:
         pairing = " against ".join(str(pair.get(f"{side}_revision", ""))[:10] for side in ("candidate", "reference"))
         lines.append(f"comparison, {pair.get('kind')}: {pairing}{decision}")
         for side in ("candidate", "reference"):
-            lines += _metric_lines((pair.get(side) or {}).get("metrics"), side, "  ")
+            metrics = (pair.get(side) or {}).get("metrics")
+            lines += _metric_lines(metrics, side, "  ") if metrics != row.get("metrics") else []
         lines += [f"  {word}: {pair[word]}" for word in ("uncertainty", "correctness") if pair.get(word)]
     return lines
 

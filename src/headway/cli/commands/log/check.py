@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli.options import Json, Name, Repo, StateRoot, where_of
-from headway.cli.screen import print_document, say
+from headway.cli.screen import counted, print_document, say
 from headway.errors import DataDamaged
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def check(
         print_document([asdict(finding) for finding in findings])
     else:
         say(*(line for finding in findings for line in _lines(path, finding)))
-        say(f"{path}: {errors} errors, {len(findings) - errors} other findings")
-    if errors:
+        say(f"{path}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'other finding')}")
+    if findings:
         raise typer.Exit(DataDamaged.exit_code)
 
 
