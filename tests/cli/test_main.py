@@ -207,18 +207,20 @@ def test_an_interrupt_ends_a_command_with_130_and_says_how_to_go_on(
     assert "headway resume" in capsys.readouterr().err
 
 
-def test_a_reader_that_leaves_ends_a_command_quietly() -> None:
-    """`headway ... | head -1` says nothing of a broken pipe."""
+@pytest.mark.parametrize("length", [10, 200_000])
+def test_a_reader_that_leaves_ends_a_command_quietly(length: int) -> None:
+    """`headway ... | head -1` says nothing of a broken pipe, whether it breaks while printing or at the end."""
     code = (
         "import os, sys; from headway import app; from headway.cli import main\n"
-        "app.log_entry = lambda *a: {'hypothesis': 'x' * 200000}\n"
+        "app.log_entry = lambda *a: {'hypothesis': 'x' * LENGTH}\n"
         "sys.argv = ['headway', 'log', 'show', '1', '--log', 'x']; main.entry()"
-    )
+    ).replace("LENGTH", str(length))
     reading, writing = os.pipe()
     os.close(reading)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     try:
         ended = subprocess.run(
-            [sys.executable, "-c", code], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60
+            [sys.executable, "-c", code], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, env=buffered
         )
     finally:
         os.close(writing)

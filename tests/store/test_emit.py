@@ -189,6 +189,36 @@ def test_any_plain_mapping_reads_back_the_same(row: dict[str, Any]) -> None:
         assert not row or any(len(key) > 900 for key in keys_of(row))
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1e-07",
+        "0777",
+        "0x1F",
+        "1_000",
+        "+1",
+        "b # c",
+        "'b'",
+        "[1]",
+        "{b: 1}",
+        "~",
+        "Null",
+        "yes",
+        "b  ",
+        "-.5",
+        "1.50",
+        "&b c",
+        "|+\n  b",
+        ">\n  b",
+    ],
+)
+def test_the_fast_reader_refuses_what_headway_would_write_otherwise(value: str) -> None:
+    """Other spellings of a value are for a real parser, in a mapping and in an entry."""
+    for read, text in ((read_mapping, f"a: {value}\n"), (read_entry, f"- a: {value}\n".replace("\n  ", "\n    "))):
+        with pytest.raises(Unsure):
+            read(text)
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from("a1 -:#|\"'\n[]{}\\.e&*!?,é\t"), max_size=40))
 def test_the_fast_reader_never_misreads_foreign_text(text: str) -> None:

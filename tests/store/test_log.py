@@ -271,6 +271,14 @@ def test_a_new_section_goes_to_its_place_in_the_seeds_order(path: Path) -> None:
     assert list(agreed(path)) == [*SECTION_ORDER, "zebra"]
 
 
+def test_text_behind_a_last_line_without_an_end_begins_a_line_of_its_own(path: Path) -> None:
+    """The missing line end is added first, once."""
+    path.write_bytes(lines("run_id: a", "best: {}", "experiments:", "- iteration: 1", "  outcome: kept")[:-1])
+    LogFile.open(path).commit([AppendExperiment(a_row(2)), SetSection("run_state", {"tick": 1})])
+    assert agreed(path)["experiments"] == [{"iteration": 1, "outcome": "kept"}, a_row(2)]
+    assert b"outcome: kept\n- iteration: 2\n" in path.read_bytes()
+
+
 def test_no_edits_are_no_commit(path: Path) -> None:
     """Neither an empty list nor edits that change nothing touch the file."""
     log = LogFile.create(path, log_rows(2))

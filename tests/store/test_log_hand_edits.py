@@ -169,6 +169,15 @@ def test_a_save_of_unknown_age_deletes_nothing_recent(path: Path, log: LogFile) 
     assert numbers(agreed(path)["experiments"]) == [1, 2, 3, 4, 5, 6, 7]
 
 
+def test_learnings_that_are_only_old_are_not_a_persons(path: Path, log: LogFile) -> None:
+    """A stale save carries learnings that headway has written anew since: the new ones stay."""
+    stale = path.read_bytes().replace(b"run_id:", b"# x\nrun_id:")
+    log.commit([ReplaceExperiment(1, a_row(1, learnings="much more")), SetSection("run_state", {"tick": 3.5})])
+    save(path, stale)
+    tick(log)
+    assert agreed(path)["experiments"][0] == a_row(1, learnings="much more")
+
+
 def test_a_backlog_changed_on_both_sides_keeps_both_changes(path: Path, log: LogFile) -> None:
     """A hypothesis that was dispatched stays away, one that the person added or took away stays so."""
     items = [{"description": name, "priority": "low"} for name in "abcd"]

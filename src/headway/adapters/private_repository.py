@@ -10,6 +10,8 @@ commit) and `headway-templates/` (the `.git` that agents' trees are given).
 Source: CONTRACTS section 1; DESIGN section 6; BR-27, BR-42.
 """
 
+import importlib
+import io
 import re
 import shutil
 import tempfile
@@ -19,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from headway.adapters.git import Place, run_git
 from headway.adapters.git_listing import FileChange, Listing, compare_trees, list_commit
@@ -33,6 +35,7 @@ IDENTITY = {
     for what, value in (("NAME", "headway"), ("EMAIL", "headway@localhost"))
 }
 _LISTINGS_KEPT = 4
+_TREES_KEPT = 256
 _WORDS_KEPT = 40
 _REFUSED = re.compile(r"^error: (?:patch failed: )?(.+?)(?::\d+$|: (?:does not|already|patch does not|No such))", re.M)
 
@@ -55,6 +58,7 @@ class PrivateRepository:
         self.refs = Refs(self.place, is_own=True)
         self._lock = threading.Lock()
         self._listings: OrderedDict[str, Listing] = OrderedDict()
+        self._trees: OrderedDict[str, str] = OrderedDict()
 
     @classmethod
     def open_or_create(cls, path: Path, user: UserRepository) -> "PrivateRepository":
@@ -96,7 +100,31 @@ class PrivateRepository:
 
     def tree_of(self, commit: str) -> str:
         """Give the hash of a commit's tree."""
-        return run_git(self.place, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}").text
+        with self._lock:
+            known = self._trees.get(commit)
+        if known is None:
+            known = run_git(self.place, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}").text
+            self.know_tree(commit, known)
+        return known
+
+    def know_tree(self, commit: str, tree: str) -> None:
+        """Keep the hash of a commit's tree that is known without asking git."""
+        with self._lock:
+            self._trees[commit] = tree
+            while len(self._trees) > _TREES_KEPT:
+                self._trees.popitem(last=False)
+
+    def store_object(self, kind: str, content: bytes) -> str:
+        """Store a loose object without starting git, and give its hash; for SHA-1 repositories alone.
+
+        Args:
+            kind: `blob`, `tree` or `commit`.
+            content: its bytes, as git has them behind the header.
+        """
+        gitdb: Any = importlib.import_module("gitdb")  # comes with GitPython, which is imported lazily too
+        database = gitdb.LooseObjectDB(str(self.path / "objects"))
+        stored = database.store(gitdb.IStream(kind, len(content), io.BytesIO(content)))
+        return str(stored.hexsha.decode("ascii"))
 
     def ls_tree(self, commit: str) -> Listing:
         """Give every file of a commit; the last few listings are kept in memory."""
@@ -223,19 +251,39 @@ class PrivateRepository:
             old: where it has to stand now; None: it must not exist.
         Raises: RefMoved when the ref stands elsewhere (the objects may have been copied, the ref is untouched).
         """
-        found = self.user.read_ref(ref)
-        if found == tip:
-            return
-        if found != old:
-            raise RefMoved(ref, old or "", found or "", str(self.user.root))
         self.copy_objects(tip, exclude)
-        self.user.update_ref(ref, tip, old)
+        try:
+            self.user.update_ref(ref, tip, old)
+        except RefMoved:
+            if self.user.read_ref(ref) != tip:
+                raise
 
     def copy_objects(self, tip: str, exclude: Sequence[str]) -> None:
         """Copy what `tip` has and `exclude` has not into the user's object folder; nothing else of it changes."""
+        revisions = "".join(f"{revision}\n" for revision in (tip, *(f"^{commit}" for commit in exclude)))
+        listed = run_git(self.place, "rev-list", "--objects", "--no-object-names", "--stdin", stdin=revisions.encode())
+        if self._copy_loose(listed.text.split()):
+            return
         with _packed(self.place, tip, exclude) as pack:
             if pack is not None:
                 run_git(Place(self.user.git_dir), "unpack-objects", "-q", stdin=pack)
+
+    def _copy_loose(self, hashes: Iterable[str]) -> bool:
+        """Copy loose objects as they are; False when one of them is not loose, or a copy is refused."""
+        for sha in reversed(list(hashes)):  # a commit comes last, when all that it names is there
+            source = self.path / "objects" / sha[:2] / sha[2:]
+            target = self.user.objects / sha[:2] / sha[2:]
+            if target.exists():
+                continue
+            draft = target.with_name(f"tmp_obj_headway_{sha[:8]}")
+            try:
+                target.parent.mkdir(exist_ok=True)
+                shutil.copyfile(source, draft)
+                draft.chmod(0o444)
+                draft.replace(target)
+            except OSError:
+                return False
+        return True
 
     # Inside
 

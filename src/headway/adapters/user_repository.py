@@ -5,6 +5,7 @@ configuration, no hook, no worktree entry, no reflog. Its own hooks and fsmonito
 Source: CONTRACTS section 1; BR-40, BR-46, BR-49, BR-51, BR-54.
 """
 
+import contextlib
 import functools
 import shutil
 from collections.abc import Iterable
@@ -94,14 +95,20 @@ class UserRepository:
         self.refs.delete(ref, old)
 
     def checked_out_branches(self) -> dict[str, Path]:
-        """Give the branches (full refs) that are checked out, each with the checkout's folder."""
-        folder, found = Path(), {}
-        for line in run_git(self.place, "worktree", "list", "--porcelain").text.splitlines():
-            key, _, value = line.partition(" ")
-            if key == "worktree":
-                folder = Path(value)
-            elif key == "branch":
-                found[value] = folder
+        """Give the branches (full refs) that are checked out, each with the checkout's folder.
+
+        Read from the `HEAD` files of the repository and of its linked worktrees, as `git worktree list` does.
+        """
+        folders = {self.common_dir: self.common_dir.parent}
+        for folder in sorted((self.common_dir / "worktrees").glob("*/")):
+            with contextlib.suppress(OSError):
+                folders[folder] = Path((folder / "gitdir").read_text().strip()).parent
+        found = {}
+        for folder, checkout in folders.items():
+            with contextlib.suppress(OSError):
+                kind, _, ref = (folder / "HEAD").read_text().strip().partition(": ")
+                if kind == "ref":
+                    found[ref] = checkout
         return found
 
     def resolve(self, revision: str) -> str | None:

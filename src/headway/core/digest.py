@@ -21,12 +21,12 @@ class _Category:
 
 @dataclass
 class Memory:
-    """What the digest needs of every entry, folded one entry at a time so that no log is ever held whole."""
+    """What the digest needs of every entry, folded one at a time in any order, so that no log is ever held whole."""
 
     categories: dict[str, _Category] = field(default_factory=dict)
-    kept: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    learnings: list[str] = field(default_factory=list)
+    kept: dict[int, str] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
+    learnings: dict[int, str] = field(default_factory=dict)
     causes: Counter[str] = field(default_factory=Counter)
     seen: dict[int, str] = field(default_factory=dict)
 
@@ -43,15 +43,15 @@ class Memory:
         line = f"{entry.iteration}: {_short(entry.hypothesis or '')}"
         if outcome in KEPT:
             category.kept += 1
-            self.kept.append(f"{line} ({entry.primary_delta or 'gain not recorded'})")
+            self.kept[entry.iteration] = f"{line} ({entry.primary_delta or 'gain not recorded'})"
         else:
-            self.failed.append(f"{line} ({outcome.value})")
+            self.failed[entry.iteration] = f"{line} ({outcome.value})"
             if outcome in (Outcome.ERROR, Outcome.TIMEOUT, Outcome.DEGENERATE):
                 self.causes[
                     f"{outcome.value}: {_short(entry.error_message or entry.learnings or 'no reason recorded')}"
                 ] += 1
         if entry.learnings:
-            self.learnings.append(f"{entry.iteration}: {_short(entry.learnings)}")
+            self.learnings[entry.iteration] = f"{entry.iteration}: {_short(entry.learnings)}"
 
 
 def digest(
@@ -72,20 +72,26 @@ def digest(
         f"- {_short(name)}: {n} waiting" + ("" if name in memory.categories else ", never tried")
         for name, n in sorted(waiting.items())
     ]
-    themes = [f"- {n} x {cause}" for cause, n in memory.causes.most_common(10)]
+    causes = sorted(memory.causes.items(), key=lambda found: (-found[1], found[0]))
+    themes = [f"- {n} x {cause}" for cause, n in causes[:10]]
     themes += [f"- case {case.get('case_id', '?')}: {_short(str(case.get('reason', '')))}" for case in worst[:10]]
     parts = [
         ("Categories tried", tried),
-        ("Kept", [f"- {line}" for line in memory.kept]),
-        ("Not kept", [f"- {line}" for line in memory.failed]),
+        ("Kept", _by_number(memory.kept)),
+        ("Not kept", _by_number(memory.failed)),
         ("Frontier: not tried yet", frontier),
-        ("Key learnings", [f"- {line}" for line in memory.learnings]),
+        ("Key learnings", _by_number(memory.learnings)),
         ("Failure themes", themes),
     ]
     text = [f"# Strategy digest: {spec_name}", ""]
     for title, lines in parts:
         text += [f"## {title}", "", *(_bounded(lines) or ["- nothing yet"]), ""]
     return "\n".join(text)
+
+
+def _by_number(lines: Mapping[int, str]) -> list[str]:
+    """Give lines in the order of the experiments' numbers, whatever order they ended in."""
+    return [f"- {line}" for _, line in sorted(lines.items())]
 
 
 def _bounded(lines: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ Source: STYLE section 1 (app is the one place where concrete parts meet).
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from headway.adapters.workspaces.worktree import TreePool
 from headway.core.spec import Spec
 from headway.orchestrator.measuring import Measuring
 from headway.protocols import Agent, Proposer
+from headway.store.atomic import write_derived
 from headway.store.paths import RunPaths, StateRoot
+from headway.store.records import RecordFile
 
 
 @dataclass
@@ -41,6 +43,8 @@ class Ground:
         agent_environment: the variables that `agent.env` lets through, for agents alone.
         workload: identity of the harness command and its declared inputs.
         closing: set when the process is about to end; workers then report nothing.
+        open_records: opens a file of records.
+        write_derived: writes a file that can be made anew from durable ones.
     """
 
     spec: Spec
@@ -61,7 +65,8 @@ class Ground:
     workload: str
     instructions: str = ""
     closing: threading.Event = field(default_factory=threading.Event)
-    _trees: dict[str, str] = field(default_factory=dict)
+    open_records: Callable[[Path], RecordFile] = RecordFile
+    write_derived: Callable[[Path, bytes], None] = write_derived
 
     @property
     def run(self) -> RunPaths:
@@ -76,12 +81,6 @@ class Ground:
     def experiment_ref(self, iteration: int) -> str:
         """Give the private ref that keeps an experiment's commit."""
         return f"refs/headway/{self.spec.name}/exp-{iteration:03d}"
-
-    def tree_of(self, commit: str) -> str:
-        """Give the hash of a commit's tree, asked for once."""
-        if commit not in self._trees:
-            self._trees[commit] = self.private.tree_of(commit)
-        return self._trees[commit]
 
     def relative(self, path: Path) -> str:
         """Give a path as records name it: below the state root, without what is particular to this machine."""

@@ -49,7 +49,6 @@ from headway.orchestrator.ground import Ground
 from headway.orchestrator.inbox import Inbox
 from headway.orchestrator.perform import Performing, perform
 from headway.orchestrator.rows import ExperimentFiles
-from headway.store.atomic import write_derived
 from headway.store.log import LogFile
 from headway.store.records import RecordFile, read_records
 
@@ -88,6 +87,11 @@ class _Draft:
         return sorted({*rows, *begun})
 
 
+def in_a_thread(work: Callable[[], None], name: str) -> None:
+    """Let work go on in a thread of its own, which ends with the process."""
+    threading.Thread(target=work, name=name, daemon=True).start()
+
+
 @dataclass
 class Loop:
     """One process's share of a run.
@@ -97,12 +101,14 @@ class Loop:
         file: the log, open and locked by this process.
         on_event: told of every fact once it is on disk, for progress.
         max_ticks: stop after so many completed batches in this process; None: no such limit.
+        start_worker: lets an action's work, by its name, go on beside the loop; its fact comes back through the queue.
     """
 
     ground: Ground
     file: LogFile
     on_event: Callable[[Event, Log], None] = lambda event, log: None
     max_ticks: int | None = None
+    start_worker: Callable[[Callable[[], None], str], None] = in_a_thread
     _log: Log = field(init=False)
     _jobs: dict[str, Job] = field(default_factory=dict)
     _queue: "queue.SimpleQueue[Done | None]" = field(default_factory=queue.SimpleQueue)
@@ -237,7 +243,7 @@ class Loop:
         self._land(draft)
 
     def _stage(self, draft: "_Draft", event: Event) -> None:
-        """Record one fact, durably, and add what it changes to the commit that is being made."""
+        """Record one fact, and add what it changes to the commit that is being made."""
         event = event.model_copy(update={"at": now(), "active_seconds": round(self._active(), 3)})
         self._append(event)
         draft.add(event, apply(draft.view, event, self._world(draft.view)))
@@ -247,7 +253,9 @@ class Loop:
             self._count_failure(event)
 
     def _land(self, draft: "_Draft") -> None:
-        """Commit, and bring what is derived up to date."""
+        """Make the records durable, commit, and bring what is derived up to date."""
+        for file, _ in (*self._records.values(), *([self._run_records] if self._run_records else [])):
+            file.sync()
         self.file.commit(coalesced(draft.edits))
         self._log = draft.view
         if self.file.notices:
@@ -320,8 +328,7 @@ class Loop:
         if isinstance(action, Author):
             text = self._brief_of(action)
             with_ = Performing(self.ground, lambda _: text, now)
-        thread = threading.Thread(target=self._work, args=(action, with_), name=action.id, daemon=True)
-        thread.start()
+        self.start_worker(lambda: self._work(action, with_), action.id)
 
     def _integration_started(self, action: Integrate) -> IntegrationStarted:
         """Give the fact that stands in the records before the branch moves."""
@@ -415,6 +422,8 @@ class Loop:
     def _take_up(self) -> None:
         """Read the open batch's records, apply what the log does not hold yet, and say that the run goes on."""
         self._files.take_up(self.file, self._remember_all)
+        if self._log.ticks:
+            self._write_digest()
         self._highest = max(self._highest, self._files.highest(self.file))
         self._clock_base = self._log.active_seconds
         for iteration in self._open_iterations():
@@ -454,21 +463,21 @@ class Loop:
     def _record_file(self, iteration: int) -> tuple[RecordFile, int]:
         if iteration not in self._records:
             self._files.make_folder(iteration)
-            file = RecordFile(self.ground.run.experiment(iteration).records)
+            file = self.ground.open_records(self.ground.run.experiment(iteration).records)
             self._records[iteration] = (file, _count(file))
         return self._records[iteration]
 
     def _append(self, event: Event) -> None:
         if isinstance(event, ExperimentEvent):
             file, seq = self._record_file(event.iteration)
-            if file.append(to_record(event, self.ground.run_id, event.iteration, seq + 1)):
+            if file.write(to_record(event, self.ground.run_id, event.iteration, seq + 1)):
                 self._records[event.iteration] = (file, seq + 1)
             return
         if self._run_records is None:
-            file = RecordFile(self.ground.run.run_records)
+            file = self.ground.open_records(self.ground.run.run_records)
             self._run_records = (file, _count(file))
         file, seq = self._run_records
-        file.append(to_record(event, self.ground.run_id, 0, seq + 1))
+        file.write(to_record(event, self.ground.run_id, 0, seq + 1))
         self._run_records = (file, seq + 1)
 
     def _close_records(self) -> None:
@@ -485,7 +494,7 @@ class Loop:
         return digest(self._log.spec, self._memory, self._log.backlog or (), worst)
 
     def _write_digest(self) -> None:
-        write_derived(self.ground.state.digest, self._digest_text().encode("utf-8", "replace"))
+        self.ground.write_derived(self.ground.state.digest, self._digest_text().encode("utf-8", "replace"))
 
     def _give_up(self, problem: HeadwayError) -> None:
         """Leave a reason in the log for a stop that was forced from outside, as far as it can still be written."""

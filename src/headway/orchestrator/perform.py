@@ -41,7 +41,7 @@ from headway.errors import BranchCheckedOut, InternalFault, PatchEmpty, RequestW
 from headway.orchestrator.authoring import author
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.measuring import Reading, seed_of
-from headway.store.atomic import write_derived, write_no_clobber
+from headway.store.atomic import write_no_clobber
 from headway.store.emit import emit_mapping
 from headway.store.paths import ensure_folder
 
@@ -94,13 +94,13 @@ def _build(action: BuildCandidate, with_: Performing) -> Event:
     if isinstance(made, NoChange):
         return CandidateBuilt(iteration=action.iteration, attempt=action.attempt, commit=None, strays=strays)
     ground.private.set_ref(ground.experiment_ref(action.iteration), made.commit)
-    _save_diff(ground, action.iteration, action.base, made.commit)
+    _save_diff(ground, action.iteration, made.patch)
     return CandidateBuilt(
         iteration=action.iteration,
         attempt=action.attempt,
         commit=made.commit,
         tree=made.tree_sha,
-        base_tree=ground.tree_of(action.base),
+        base_tree=ground.private.tree_of(action.base),
         changes=tuple(Change(file=c.path, summary=_summary(c)) for c in made.changes),
         lines_added=sum(c.added or 0 for c in made.changes),
         lines_removed=sum(c.removed or 0 for c in made.changes),
@@ -159,10 +159,10 @@ def _summary(change: FileChange) -> str:
     return f"{word}, +{change.added} -{change.removed}"
 
 
-def _save_diff(ground: Ground, iteration: int, base: str, commit: str) -> None:
+def _save_diff(ground: Ground, iteration: int, patch: bytes) -> None:
     path = ground.run.experiment(iteration).assets / "diff.patch"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(ground.private.diff(base, commit))
+    ensure_folder(path.parent)
+    ground.write_derived(path, patch)
 
 
 def _prepare(action: PrepareCheckout, with_: Performing) -> Event:
@@ -233,7 +233,7 @@ def _write_marker(path: Path, action: Measure, event: SampleTaken, ground: Groun
         head_sha=action.commit,
     )
     ensure_folder(path.parent)
-    write_derived(path, emit_mapping(to_row(marker)).encode())
+    ground.write_derived(path, emit_mapping(to_row(marker)).encode())
 
 
 def _integrate(action: Integrate, with_: Performing) -> Event:

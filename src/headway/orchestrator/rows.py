@@ -13,7 +13,6 @@ from headway.core.actions import Job
 from headway.core.events import CandidateBuilt, HypothesisDispatched
 from headway.core.records import Entry, to_row
 from headway.orchestrator.ground import Ground
-from headway.store.atomic import write_derived
 from headway.store.log import LogFile
 from headway.store.paths import ExperimentPaths, ensure_folder, execution_id, iteration_of
 
@@ -65,15 +64,23 @@ class ExperimentFiles:
         if trees is not None:
             content[TREES] = list(trees)
         text = json.dumps(content, ensure_ascii=False) + "\n"
-        write_derived(paths.experiment_json, text.encode("utf-8", "surrogatepass"))
+        self._ground.write_derived(paths.experiment_json, text.encode("utf-8", "surrogatepass"))
 
     def take_up(self, file: LogFile, remember: Callable[[Entry, tuple[str, str] | None], None]) -> None:
-        """Hand every entry of the log on, one at a time, with the trees that its folder tells of."""
+        """Hand every entry of the log on, one at a time, with the trees that its folder tells of.
+
+        An `experiment.json` that holds another row than the log (its writer died before it, or a person edited the
+        log) is written anew.
+        """
         for row in file.rows():
             if "iteration" not in row or "outcome" not in row:
                 continue
             entry = Entry.model_validate(row)
-            remember(entry, _trees(self._ground.run.experiment(entry.iteration).experiment_json))
+            known = _read(self._ground.run.experiment(entry.iteration).experiment_json)
+            trees = _trees(known)
+            if known.get("row") != row:
+                self.write(entry.iteration, entry, trees, {})
+            remember(entry, trees)
 
 
 def _number(ref: str, prefix: str) -> str:
@@ -81,11 +88,17 @@ def _number(ref: str, prefix: str) -> str:
     return tail if tail.isdigit() else ""
 
 
-def _trees(path: Path) -> tuple[str, str] | None:
+def _read(path: Path) -> Mapping[str, Any]:
+    """Give what an `experiment.json` holds; a missing or damaged one holds nothing."""
     try:
-        found = json.loads(path.read_bytes()).get(TREES)
+        found = json.loads(path.read_bytes())
     except (OSError, ValueError):
-        return None
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _trees(known: Mapping[str, Any]) -> tuple[str, str] | None:
+    found = known.get(TREES)
     return (str(found[0]), str(found[1])) if isinstance(found, list) and len(found) == 2 else None
 
 

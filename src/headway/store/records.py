@@ -31,6 +31,7 @@ class RecordFile:
         """
         self._path = path
         self.torn: Path | None = None
+        self._is_synced = True
         try:
             is_new = not path.exists()
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -55,7 +56,24 @@ class RecordFile:
         return self._path
 
     def append(self, record: Mapping[str, Any]) -> bool:
-        """Add a record, durably, unless one with its `event_id` is there.
+        """Add a record, durably, unless one with its `event_id` is there; as `write`, then `sync`."""
+        if not self.write(record):
+            return False
+        self.sync()
+        return True
+
+    def sync(self) -> None:
+        """Make durable what was written since the last time. Raises: DiskFailed."""
+        if self._is_synced:
+            return
+        try:
+            os.fsync(self._handle)
+        except OSError as error:
+            raise disk_failure(error, self._path) from error
+        self._is_synced = True
+
+    def write(self, record: Mapping[str, Any]) -> bool:
+        """Add a record that a later `sync` makes durable, unless one with its `event_id` is there.
 
         Args:
             record: plain values; lone surrogates in texts are kept as JSON escapes.
@@ -69,10 +87,10 @@ class RecordFile:
         size = os.fstat(self._handle).st_size
         try:
             write_fully(self._handle, line)
-            os.fsync(self._handle)
         except OSError as error:
             os.ftruncate(self._handle, size)
             raise disk_failure(error, self._path) from error
+        self._is_synced = False
         if isinstance(event_id, str):
             self._ids.add(event_id)
         return True

@@ -88,7 +88,7 @@ def run_candidate(batches: Sequence[Sequence[str]], folder: Path) -> tuple[Any, 
     order.write_text(json.dumps(batches), encoding="utf-8")
     with order.open("rb") as stdin, answer.open("wb") as stdout, talk.open("wb") as stderr:
         child = subprocess.Popen(
-            [sys.executable, "-B", "-P", "-s", "-S", str(HARNESS / "run_candidate.py")],
+            [sys.executable, "-B", "-s", "-S", str(HARNESS / "run_candidate.py")],
             stdin=stdin, stdout=stdout, stderr=stderr, cwd=HARNESS.parent, env=environment_of_child(folder),
         )  # fmt: skip
         try:

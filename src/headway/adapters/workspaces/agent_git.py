@@ -10,6 +10,7 @@ from pathlib import Path
 
 from headway.adapters.git import run_git
 from headway.adapters.private_repository import PrivateRepository
+from headway.adapters.workspaces.direct_commit import commit_text
 from headway.errors import TreeStuck
 
 _CONFIG = """[core]
@@ -24,7 +25,8 @@ _CONFIG = """[core]
 \temail = agent@localhost
 """
 _SHA256 = "[extensions]\n\tobjectformat = sha256\n"
-_DATE = "2000-01-01T00:00:00Z"
+_DATE = "946684800 +0000"
+_SUBJECT = "the state to start from"
 _TEMPLATES_KEPT = 2
 
 
@@ -66,8 +68,12 @@ class AgentGit:
     def _make(self, folder: Path, commit: str) -> None:
         """Write a repository that holds one root commit with the files of `commit`."""
         private = self._private
-        root = private.commit_tree(private.tree_of(commit), None, "the state to start from", _DATE)
         is_sha256 = private.user.object_format == "sha256"
+        tree = private.tree_of(commit)
+        if is_sha256:
+            root = private.commit_tree(tree, None, _SUBJECT, _DATE)
+        else:
+            root = private.store_object("commit", commit_text(tree, None, _SUBJECT, _DATE))
         for name in ("objects/pack", "refs/heads"):
             (folder / name).mkdir(parents=True)
         words = ("pack-objects", "--revs", "-q", "--window=0", str(folder / "objects" / "pack" / "pack"))

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from headway.adapters.git_listing import GITLINK, FileChange, Listing, TreeEntry
 from headway.adapters.private_repository import PrivateRepository
+from headway.adapters.workspaces.direct_commit import commit_directly, fits
 from headway.adapters.workspaces.stage import Stage, mode_of, open_file
 from headway.adapters.workspaces.tree_files import Kept, Signature, scan
 
@@ -53,12 +54,13 @@ class Stray:
 
 @dataclass(frozen=True)
 class CandidateBuilt:
-    """A candidate: its commit, its tree, what it changes, and what was left out."""
+    """A candidate: its commit, its tree, what it changes, what was left out, and the difference as a patch."""
 
     commit: str
     tree_sha: str
     changes: tuple[FileChange, ...]
     strays: tuple[Stray, ...]
+    patch: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,19 @@ class CandidateBuilder:
         strays = self._strays([*evidence, *((folder, StrayKind.GITLINK) for folder in nested)], refused)
         if not wanted:
             return NoChange(strays)
+        if fits(self._private, self._base, wanted):
+            done = commit_directly(self._private, self._base_commit, self._tree, wanted, message, when)
+            return (
+                NoChange(strays)
+                if done is None
+                else CandidateBuilt(done.commit, done.tree_sha, done.changes, strays, done.patch)
+            )
         tree_sha, changes = stage.write_tree(stage.add(self._tree, wanted, self._base_index))
         if not changes:
             return NoChange(strays)
         commit = self._private.commit_tree(tree_sha, self._base_commit, message, when)
         self._private.remember(commit, self._base.with_changes(changes))
-        return CandidateBuilt(commit, tree_sha, changes, strays)
+        return CandidateBuilt(commit, tree_sha, changes, strays, self._private.diff(self._base_commit, commit))
 
     def _differences(self, files: dict[str, Signature]) -> Differences:
         """Find what is gone, changed or new; a file that git would clean may be named although it is unchanged."""

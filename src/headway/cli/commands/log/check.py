@@ -33,7 +33,7 @@ def check(
     else:
         say(*(line for finding in findings for line in _lines(path, finding)))
         say(f"{path}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'other finding')}")
-    if findings:
+    if errors:
         raise typer.Exit(DataDamaged.exit_code)
 
 
