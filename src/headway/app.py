@@ -28,7 +28,7 @@ from headway.core.edits import Edit, SetSection
 from headway.core.events import Event, RunStopped
 from headway.core.log_check import check_log
 from headway.core.log_findings import Finding
-from headway.core.log_view import Log, log_of
+from headway.core.log_view import Log
 from headway.core.records import (
     Approval,
     ApprovalHeadway,
@@ -43,13 +43,14 @@ from headway.core.report import RunFigures, Status, run_figures, status_of
 from headway.core.spec import Spec
 from headway.core.spec_changes import changes_between, is_free
 from headway.core.stopping import approved_dependencies
-from headway.errors import HeadwayError, OutsideFailed, RequestWrong
+from headway.errors import OutsideFailed, RequestWrong
 from headway.orchestrator.closing import finish_run
 from headway.orchestrator.demo import set_up_example
 from headway.orchestrator.first import create_log, measure_baseline, noise_words
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.inbox import Inbox
 from headway.orchestrator.loop import Loop, now
+from headway.orchestrator.reading import view_of
 from headway.orchestrator.start import (
     RunFacts,
     freeze,
@@ -148,15 +149,6 @@ def read_log(state: StateRoot) -> tuple[LogFile, Log]:
     return file, view_of(file)
 
 
-def view_of(file: LogFile) -> Log:
-    """Give the view of an open log: its sections, its newest entries, and the best one."""
-    rows = {int(row["iteration"]): row for row in file.tail(64) if "iteration" in row}
-    best = (file.section("best") or {}).get("iteration") or 0
-    if best and best not in rows:
-        rows[best] = file.entry(best)
-    return log_of(file.sections(), rows.values(), file.count)
-
-
 def live_owner(state: StateRoot) -> Owner | None:
     """Give the process that owns the run now; None when nobody does."""
     owner = read_owner(state.lock)
@@ -172,22 +164,18 @@ def status(where: Where) -> Status:
     _, log = read_log(state)
     gate = objections(log.approval, loaded.spec, loaded.sha256)
     shown = status_of(log, loaded.spec, gate, live_owner(state) is not None, str(state.root))
-    older = _family_log(where, loaded.spec.name)
+    older = _family_log(state, loaded.spec.name)
     return replace(shown, notices=(*shown.notices, older)) if older else shown
 
 
-def _family_log(where: Where, name: str) -> str:
-    """Name a log at the family's older place, which is read by nobody but `log import`."""
-    try:
-        root = where.repository().root
-    except HeadwayError:
+def _family_log(state: StateRoot, name: str) -> str:
+    """Name a log at the family's older place in the same repository; headway never writes there."""
+    if state.root.parent.name != STATE_FOLDER:
         return ""
-    path = root / ".context" / "compound-engineering" / "ce-optimize" / name / "experiment-log.yaml"
-    return (
-        f"another tool's log of this spec lies at {path.relative_to(root)}; headway leaves it alone"
-        if path.is_file()
-        else ""
-    )
+    place = Path(".context", "compound-engineering", "ce-optimize", name, "experiment-log.yaml")
+    if not (state.root.parent.parent / place).is_file():
+        return ""
+    return f"another tool's log of this spec lies at {place}; headway leaves it alone"
 
 
 @dataclass(frozen=True)
@@ -218,7 +206,7 @@ def show(where: Where, iteration: int) -> Shown:
 
 
 def _diff_text(path: Path) -> str:
-    return path.read_text("utf-8", "replace") if path.is_file() else ""
+    return path.read_text("utf-8", "surrogateescape") if path.is_file() else ""
 
 
 def diff(where: Where, iteration: int) -> str:
@@ -661,6 +649,8 @@ def stop(where: Where, tell: Tell) -> str:
                 status="waiting", at=now(), active_seconds=log.active_seconds,
             )  # fmt: skip
             file.commit(stopped_edits(log, stopped))
+        if log.run_state.status == RunStatus.FINAL:
+            return "this run is over: nothing to stop"
         return "no process is running this run; its log says that it waits"
 
 

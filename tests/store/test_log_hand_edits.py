@@ -2,8 +2,6 @@
 
 import json
 import os
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -191,21 +189,16 @@ def test_a_backlog_changed_on_both_sides_keeps_both_changes(path: Path, log: Log
     assert backlog == [("mine", "low"), ("c", "high"), ("d", "low"), ("e", "low")]
 
 
-def test_an_in_place_save_is_waited_for(path: Path, log: LogFile) -> None:
-    """An editor that empties the file before it fills it loses nothing: headway waits until the file holds still."""
+def test_an_in_place_save_is_waited_for(path: Path, log: LogFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor that fills the file bit by bit loses nothing, also where a part would pass for a whole file."""
     whole = path.read_bytes().replace(b"run_id:", b"# slow editor\nrun_id:")
+    parts = [whole[: whole.index(b"- iteration: 3")], whole[: whole.index(b"approval:")], whole]
     path.write_bytes(b"")
-
-    def finish() -> None:
-        time.sleep(0.12)
-        path.write_bytes(whole)
-
-    editor = threading.Thread(target=finish)
-    editor.start()
+    monkeypatch.setattr("headway.store.log.time.sleep", lambda _: path.write_bytes(parts.pop(0)) if parts else None)
     tick(log)
-    editor.join()
     assert numbers(agreed(path)["experiments"]) == [1, 2, 3, 4]
     assert b"# slow editor\n" in path.read_bytes()
+    assert notices(log) == [NoticeKind.EDIT_MERGED]
 
 
 def test_a_save_while_the_disk_flushes_is_not_overwritten(
@@ -285,6 +278,20 @@ def test_a_layout_without_room_for_new_text_is_written_anew_and_kept_aside(path:
     assert agreed(path)["experiments"] == [*rows, a_row(4)]
     assert set_aside(path) == [saved]
     assert NoticeKind.LAYOUT_LOST in notices(log)
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_a_change_that_would_break_an_alias_gives_the_layout_up(path: Path, log: LogFile, is_silent: bool) -> None:
+    """Replacing what an alias points to would leave it pointing nowhere, or elsewhere: its value is written out."""
+    baseline = log_rows()["baseline"]
+    saved = path.read_bytes().replace(b"baseline:\n", b"baseline: &kept\n") + b"own: *kept\n"
+    saved = saved.replace(b"spec: demo\n", b"other: &kept 5\nspec: demo\n") if is_silent else saved
+    save(path, saved)
+    log.reload()
+    log.commit([SetSection("baseline", {"metrics": {}})])
+    assert (agreed(path)["baseline"], agreed(path)["own"]) == ({"metrics": {}}, baseline)
+    assert set_aside(path) == [saved]
+    assert notices(log) == [NoticeKind.LAYOUT_LOST]
 
 
 def test_a_touch_is_no_change(path: Path, log: LogFile) -> None:

@@ -296,7 +296,7 @@ def _decided(log: Log, entry: Entry, event: SessionEnded, world: World) -> Entry
         c.model_copy(
             update={
                 "uncertainty": _uncertainty(world, c),
-                "correctness": _correctness(world),
+                "correctness": _correctness(world, entry.gates_passed, event.answer),
                 "headway": (c.headway or ComparisonHeadway()).model_copy(
                     update={"decision": str(event.answer["decision"])}
                 ),
@@ -369,10 +369,13 @@ def _uncertainty(world: World, comparison: Comparison) -> str:
     )
 
 
-def _correctness(world: World) -> str:
+def _correctness(world: World, passed: bool | None, answer: Mapping[str, Any]) -> str:
     measurement = world.spec.measurement
     gates = ", ".join(f"{g.name} {g.check}" for g in world.spec.metric.degenerate_gates)
-    done = [f"gates passed on every sample: {gates}"] if gates else ["no gates"]
+    if answer["decision"] == "degenerate" or passed is False:
+        done = [f"a gate failed: {', '.join(answer.get('violated_objectives') or ()) or answer['reason']}"]
+    else:
+        done = [f"gates passed on every sample: {gates}"] if gates else ["no gates"]
     if measurement.checks_command:
         done.append("checks_command passed")
     if measurement.stability.ladder.smoke_command:

@@ -38,7 +38,7 @@ from headway.core.events import (
     from_record,
     to_record,
 )
-from headway.core.log_view import Log, coalesced, edited, log_of, reference_of
+from headway.core.log_view import Log, coalesced, edited, reference_of
 from headway.core.plan import plan
 from headway.core.records import Approval, Entry, Outcome, to_row
 from headway.core.stopping import primary_of, totals_of
@@ -48,6 +48,7 @@ from headway.orchestrator.authoring import TurnClosed
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.inbox import Inbox
 from headway.orchestrator.perform import Performing, perform
+from headway.orchestrator.reading import view_of
 from headway.orchestrator.rows import ExperimentFiles
 from headway.store.log import LogFile
 from headway.store.records import RecordFile, read_records
@@ -131,7 +132,7 @@ class Loop:
     def __post_init__(self) -> None:
         self._inbox = Inbox(self.ground.state)
         self._files = ExperimentFiles(self.ground)
-        self._log = self._read()
+        self._log = view_of(self.file)
 
     @property
     def log(self) -> Log:
@@ -274,14 +275,14 @@ class Loop:
     def _merge_save(self) -> None:
         """Merge what a person saved since the last commit: what may be edited stays, facts are restored."""
         self.file.commit([SetSection("run_id", self._log.run_id)])
-        self._log = self._read()
+        self._log = view_of(self.file)
         self._tell_notices()
 
     def _tell_notices(self) -> None:
         """Read the log back after a merge, and say in it what was merged, restored or set aside."""
         told = [NoticeGiven(text=notice.text) for notice in self.file.notices]
         self.file.notices.clear()
-        self._log = self._read()
+        self._log = view_of(self.file)
         if told:
             self._take(told)
 
@@ -412,13 +413,6 @@ class Loop:
 
     # Reading back
 
-    def _read(self) -> Log:
-        rows = {int(row["iteration"]): row for row in self.file.tail(64) if "iteration" in row}
-        best = (self.file.section("best") or {}).get("iteration") or 0
-        if best and best not in rows:
-            rows[best] = self.file.entry(best)
-        return log_of(self.file.sections(), rows.values(), self.file.count)
-
     def _take_up(self) -> None:
         """Read the open batch's records, apply what the log does not hold yet, and say that the run goes on."""
         self._files.take_up(self.file, self._remember_all)
@@ -438,11 +432,14 @@ class Loop:
         self._remember(entry)
 
     def _open_iterations(self) -> list[int]:
+        """Give the open batch's experiments as the log names them.
+
+        A folder that the log knows nothing of holds no more than a dispatch that was never committed, or what was
+        dropped since: its number stays taken, and its hypothesis is where the log says.
+        """
         waiting = [w.headway.iteration for w in self._log.dispatched if w.headway and w.headway.iteration is not None]
         entries = [e.iteration for e in self._log.of_batch(self._log.ticks + 1)]
-        logged = max([0, *self.file.iterations(), *waiting])
-        unlogged = [n for n in self._files.iterations() if n > logged]
-        return sorted({*waiting, *entries, *unlogged})
+        return sorted({*waiting, *entries})
 
     def _replay(self, iteration: int) -> None:
         """Take up one experiment's facts; each that the log lacks is applied now."""

@@ -72,10 +72,7 @@ class ExperimentFiles:
         An `experiment.json` that holds another row than the log (its writer died before it, or a person edited the
         log) is written anew.
         """
-        for row in file.rows():
-            if "iteration" not in row or "outcome" not in row:
-                continue
-            entry = Entry.model_validate(row)
+        for row, entry in entries_of(file):
             known = _read(self._ground.run.experiment(entry.iteration).experiment_json)
             trees = _trees(known)
             if known.get("row") != row:

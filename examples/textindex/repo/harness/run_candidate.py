@@ -1,7 +1,7 @@
-"""The child process: runs the candidate's `build_index` and hands its results on as data.
+"""The child process: runs the candidate's `build_index` and hands its result on as data.
 
-Lists of texts come in on standard input, one index for each goes out on standard output, both as JSON. Nothing is
-decided or timed here: this process runs code that nobody has looked at yet.
+Texts come in on standard input and the index goes out on standard output, both as JSON. Nothing is decided or timed
+here: this process runs code that nobody has looked at yet.
 """
 
 import json
@@ -13,15 +13,15 @@ MOST_BYTES_WRITTEN = 64_000_000
 
 
 def main() -> None:
-    """Build one index for each list of texts and write them to what was standard output at the start."""
+    """Build one index and write it to what was standard output at the start."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES_WRITTEN, MOST_BYTES_WRITTEN))
-    batches = json.load(sys.stdin)
+    texts = json.load(sys.stdin)
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answer:
         os.dup2(2, 1)  # what the candidate prints is talk, not an answer
         sys.path[0] = os.getcwd()  # in the place of this folder
         from textindex import build_index
 
-        answer.write(json.dumps([build_index(texts) for texts in batches]))
+        answer.write(json.dumps(build_index(texts)))
 
 
 if __name__ == "__main__":
