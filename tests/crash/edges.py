@@ -35,7 +35,7 @@ from headway.store.log import LogFile
 from headway.store.paths import StateRoot
 from headway.store.records import RecordFile
 from headway.store.spec_file import load_spec
-from tests.builders import a_spec_text
+from tests.builders import a_spec_text, merged
 from tests.repositories import Repository, a_repository, write_files
 
 
@@ -242,6 +242,18 @@ SPEC: Mapping[str, Any] = {
 }
 
 
+IN_PAIRS: Mapping[str, Any] = {
+    "measurement": {
+        "stability": {
+            "mode": "repeat",
+            "repeat_count": 2,
+            "comparison": {"method": "paired", "relative_threshold": 0.01},
+        }
+    },
+}
+THREE_AT_ONCE: Mapping[str, Any] = {"execution": {"max_concurrent": 3}, "max_runner_up_merges_per_batch": 0}
+
+
 @dataclass
 class EdgeRun:
     """One run in a folder, as often taken up as it is asked for.
@@ -385,9 +397,9 @@ class _Plain:
         return f"experiment {self.ranks.get(int(found[1] or found[2]), -1)}"
 
 
-def an_edge_run(folder: Path) -> EdgeRun:
-    """Build a repository and a run that stands behind its gate."""
+def an_edge_run(folder: Path, **changes: Any) -> EdgeRun:
+    """Build a repository and a run that stands behind its gate, with changes laid over its spec."""
     folder.mkdir(parents=True)
     repository = a_repository(folder / "repository", FILES)
-    write_files(folder, {"spec.yaml": a_spec_text(**SPEC)})
+    write_files(folder, {"spec.yaml": a_spec_text(**merged(SPEC, changes))})
     return EdgeRun(folder, repository).begin()

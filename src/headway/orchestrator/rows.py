@@ -13,6 +13,7 @@ from headway.core.actions import Job
 from headway.core.events import CandidateBuilt, HypothesisDispatched
 from headway.core.records import Entry, to_row
 from headway.orchestrator.ground import Ground
+from headway.orchestrator.reading import entries_of
 from headway.store.log import LogFile
 from headway.store.paths import ExperimentPaths, ensure_folder, execution_id, iteration_of
 

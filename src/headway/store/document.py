@@ -118,7 +118,8 @@ def _guarded(work: Any, text: str, path: Path, first_line: int) -> Any:
             return work()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = first_line + (mark.line if mark else 0)
+        last = text.rstrip("\n").count("\n")  # a parser may name the line behind the last
+        line = first_line + (min(mark.line, last) if mark else 0)
         raise damaged(path, line, f"the file is not valid YAML: {_problem(error)}") from error
     except ReaderError as error:
         line = first_line + text.count("\n", 0, error.position)
