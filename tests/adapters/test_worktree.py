@@ -649,7 +649,7 @@ def test_a_patch_in_a_tree_becomes_a_candidate(bench: Bench) -> None:
 
 
 def test_a_common_candidate_takes_one_git_call(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An experiment's share of git: one call to prepare, one to build, one to prepare the measuring tree."""
+    """An experiment's share of git: one call to read what was changed, once; one to build; none to prepare."""
     calls: list[str] = []
     execute = git_calls._execute
 
@@ -664,7 +664,7 @@ def test_a_common_candidate_takes_one_git_call(bench: Bench, monkeypatch: pytest
     (tree.path / "src/solve.py").write_text("better\n")
     built = bench.built(tree)
     bench.pool.prepare(bench.pool.tree("measure"), built.commit)
-    assert calls == ["read-tree", "diff-tree", "read-tree"]
+    assert calls == ["cat-file", "diff-tree"]
 
 
 # Shared files

@@ -6,6 +6,7 @@ the main thread.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -50,11 +51,13 @@ class Edges:
     Attributes:
         dies_at: number of the edge, from 1; 0 is never.
         names: what was passed, in order.
+        unsynced: files of records that were written to since they were last synced, and how long they were then.
     """
 
     dies_at: int = 0
     names: list[str] = field(default_factory=list)
     is_dead: bool = False
+    unsynced: dict[Path, int] = field(default_factory=dict)
 
     def edge(self, name: str) -> None:
         """Pass an edge, or die there; the dead do nothing more."""
@@ -92,10 +95,18 @@ class DyingRecords(RecordFile):
         self.edges = edges
         super().__init__(path)
 
-    def append(self, record: Mapping[str, Any]) -> bool:
-        """Append, between two edges."""
+    def write(self, record: Mapping[str, Any]) -> bool:
+        """Write, between two edges; what a failing machine would leave of the file is noted."""
+        self.edges.unsynced.setdefault(self.path, self.path.stat().st_size)
         with self.edges.around(f"record {record['kind']}"):
-            return super().append(record)
+            return super().write(record)
+
+    def sync(self) -> None:
+        """Make durable, between two edges; nothing new is no effect."""
+        if self.path in self.edges.unsynced:
+            with self.edges.around("sync"):
+                super().sync()
+                del self.edges.unsynced[self.path]
 
 
 class DyingPrivate(PrivateRepository):
@@ -233,7 +244,7 @@ HYPOTHESES: Sequence[Mapping[str, Any]] = (
 
 SPEC: Mapping[str, Any] = {
     "name": "edges",
-    "measurement": {"command": "python bench.py", "timeout_seconds": 60, "exclusive": "none"},
+    "measurement": {"command": "python bench.py", "timeout_seconds": 60},
     "scope": {"mutable": ["src/"], "immutable": ["bench.py"]},
     "execution": {"max_concurrent": 2},
     "agent": {"type": "command", "command": "true", "max_repairs": 1},
@@ -261,12 +272,15 @@ class EdgeRun:
     Attributes:
         edges: those of the newest process.
         counted: how often each sample was measured, over all processes.
+        power_fails: a death takes the records with it that were not synced yet, as that of a machine does.
+        parts: what processes of the run share, for it only reads.
     """
 
     folder: Path
     repository: Repository
     edges: Edges = field(default_factory=Edges)
     counted: dict[str, int] = field(default_factory=dict)
+    power_fails: bool = False
     parts: Ground | None = None
 
     @property
@@ -280,7 +294,16 @@ class EdgeRun:
         ground = self._ground()
         log = DyingLog.open(self.state.log)
         log.edges = self.edges
-        return Loop(ground, log, max_ticks=max_ticks, start_worker=lambda work, _: work()).run()
+        try:
+            return Loop(ground, log, max_ticks=max_ticks, start_worker=lambda work, _: work()).run()
+        except Crash:
+            if self.power_fails:
+                self._lose_unsynced()
+            raise
+
+    def _lose_unsynced(self) -> None:
+        for path, size in self.edges.unsynced.items():
+            os.truncate(path, size)
 
     def begin(self) -> Self:
         """Bring the run past CP-1 and its gate, undisturbed."""

@@ -12,6 +12,7 @@ Source: CONTRACTS section 1; DESIGN section 6; BR-27, BR-42.
 
 import importlib
 import io
+import os
 import re
 import shutil
 import tempfile
@@ -36,6 +37,7 @@ IDENTITY = {
 }
 _LISTINGS_KEPT = 4
 _TREES_KEPT = 256
+_BLOB_BYTES_KEPT = 8 << 20
 _WORDS_KEPT = 40
 _REFUSED = re.compile(r"^error: (?:patch failed: )?(.+?)(?::\d+$|: (?:does not|already|patch does not|No such))", re.M)
 
@@ -59,6 +61,7 @@ class PrivateRepository:
         self._lock = threading.Lock()
         self._listings: OrderedDict[str, Listing] = OrderedDict()
         self._trees: OrderedDict[str, str] = OrderedDict()
+        self._blobs: OrderedDict[str, bytes] = OrderedDict()
 
     @classmethod
     def open_or_create(cls, path: Path, user: UserRepository) -> "PrivateRepository":
@@ -166,6 +169,28 @@ class PrivateRepository:
             at = line_end + 1 + size + 1
         return found
 
+    def small_blobs(self, hashes: Iterable[str]) -> dict[str, bytes] | None:
+        """Give the bytes of a few small blobs, kept in memory for the next time; None when they are too many bytes."""
+        wanted = set(hashes)
+        with self._lock:
+            found = {sha: self._blobs[sha] for sha in wanted if sha in self._blobs}
+        read = self.read_blobs(wanted - found.keys())
+        if sum(map(len, read.values())) > _BLOB_BYTES_KEPT:
+            return None
+        for sha, content in read.items():
+            self.keep_blob(sha, content)
+        return found | read
+
+    def keep_blob(self, sha: str, content: bytes) -> None:
+        """Keep the bytes of a small blob in memory, within a bound."""
+        if len(content) > _BLOB_BYTES_KEPT // 8:
+            return
+        with self._lock:
+            self._blobs[sha] = content
+            self._blobs.move_to_end(sha)
+            while sum(map(len, self._blobs.values())) > _BLOB_BYTES_KEPT:
+                self._blobs.popitem(last=False)
+
     def read_file(self, commit: str, path: str) -> bytes | None:
         """Give the bytes of a file of a commit, None where it has no such file."""
         entry = self.ls_tree(commit).entries.get(path)
@@ -187,8 +212,18 @@ class PrivateRepository:
         return self.refs.all(prefix)
 
     def set_ref(self, ref: str, commit: str) -> None:
-        """Put a private ref at a commit, wherever it stood."""
-        self.refs.put(ref, commit)
+        """Put a private ref at a commit, wherever it stood; written as git writes a loose ref, lock file first."""
+        path = self.path / ref
+        lock = path.with_name(path.name + ".lock")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        except OSError:
+            self.refs.put(ref, commit)  # somebody holds the lock, or the name is in the way: git knows what to say
+            return
+        with os.fdopen(handle, "w") as file:
+            file.write(f"{commit}\n")
+        lock.replace(path)
 
     def cas_ref(self, ref: str, new: str, old: str | None) -> None:
         """Move a private ref from `old` (None: it must not exist). Raises: RefMoved."""

@@ -254,9 +254,14 @@ class Loop:
             self._count_failure(event)
 
     def _land(self, draft: "_Draft") -> None:
-        """Make the records durable, commit, and bring what is derived up to date."""
-        for file, _ in (*self._records.values(), *([self._run_records] if self._run_records else [])):
-            file.sync()
+        """Make the records durable, commit, and bring what is derived up to date.
+
+        A fact that changes nothing in the log is synced with the next one that does: until then its job's folder, which
+        is durable, would give it again.
+        """
+        if draft.edits:
+            for file, _ in (*self._records.values(), *([self._run_records] if self._run_records else [])):
+                file.sync()
         self.file.commit(coalesced(draft.edits))
         self._log = draft.view
         if self.file.notices:
@@ -326,6 +331,7 @@ class Loop:
         with_ = Performing(self.ground, self._brief_of, now)
         if isinstance(action, Integrate):
             self._take([self._integration_started(action)])
+            self._record_file(action.iteration)[0].sync()
         if isinstance(action, Author):
             text = self._brief_of(action)
             with_ = Performing(self.ground, lambda _: text, now)

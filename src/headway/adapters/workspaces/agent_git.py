@@ -37,19 +37,17 @@ class AgentGit:
         self._private = private
         self._making = threading.Lock()  # several agents of a batch start from one reference at once
 
-    def give(self, tree: Path, commit: str, index_file: Path) -> None:
+    def give(self, tree: Path, commit: str) -> None:
         """Put a `.git` with the one commit into a tree that was just made equal to it.
 
         Args:
             tree: the tree, without a `.git`.
             commit: the reference.
-            index_file: the tree's index; its notes on the files hold for the copy too.
         Raises: TreeStuck, GitFailed.
         """
         try:
             with self._making:
                 shutil.copytree(self._template(commit), tree / ".git", copy_function=shutil.copyfile)
-            shutil.copyfile(index_file, tree / ".git" / "index")
         except OSError as problem:
             raise TreeStuck(str(tree), f"no .git of its own could be made in it ({problem})") from problem
 
@@ -78,6 +76,7 @@ class AgentGit:
             (folder / name).mkdir(parents=True)
         words = ("pack-objects", "--revs", "-q", "--window=0", str(folder / "objects" / "pack" / "pack"))
         run_git(private.place, *words, stdin=f"{root}\n".encode())
+        run_git(private.place.at(None, folder / "index"), "read-tree", commit)
         (folder / "config").write_text(_CONFIG.format(version=int(is_sha256)) + (_SHA256 if is_sha256 else ""))
         (folder / "refs" / "heads" / "work").write_text(f"{root}\n")
         (folder / "HEAD").write_text("ref: refs/heads/work\n")

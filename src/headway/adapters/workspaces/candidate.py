@@ -106,7 +106,7 @@ class CandidateBuilder:
         """
         self._known = self._private.ls_tree(commit)
         self._untouched = untouched
-        self._base_index = index_file if commit == self._base_commit else None
+        self._base_index = index_file if commit == self._base_commit and index_file.is_file() else None
 
     def build(self, message: str, when: str | None, left_out: Kept) -> CandidateBuilt | NoChange:
         """Make the commit. Raises: GitFailed, TreeStuck."""

@@ -87,7 +87,9 @@ def _change(
     before = base.entries.get(path)
     if signature is None:
         return None if before is None else FileChange(path, "D", None, None, None)
-    entry = TreeEntry(mode_of(signature), private.store_object("blob", _content(tree / path, signature)))
+    content = _content(tree / path, signature)
+    entry = TreeEntry(mode_of(signature), private.store_object("blob", content))
+    private.keep_blob(entry.sha, content)
     if entry == before:
         return None
     if before is None:

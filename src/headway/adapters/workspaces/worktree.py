@@ -20,6 +20,7 @@ from headway.adapters.git_listing import Listing
 from headway.adapters.private_repository import PrivateRepository
 from headway.adapters.workspaces.agent_git import AgentGit
 from headway.adapters.workspaces.candidate import CandidateBuilder, CandidateBuilt, NoChange, Scope
+from headway.adapters.workspaces.quick_checkout import check_out_quickly
 from headway.adapters.workspaces.shared_files import SharedCopies
 from headway.adapters.workspaces.tree_files import Kept, Signature, clear, remove, signatures
 from headway.errors import GitFailed, RequestWrong, TreeStuck
@@ -100,13 +101,24 @@ class TreePool:
         listing = self.private.ls_tree(commit)
         before, tree.prepared = tree.prepared, None
         found = clear(tree.path, listing, Kept.of(keep))
-        if before is None or before.commit != commit or not before.all_untouched(found):
+        if before is not None and before.commit == commit and before.all_untouched(found):
+            tree.prepared = before
+            return
+        quick = self._quickly(tree, before, listing, found) if before is not None else None
+        if quick is None:
             self._check_out(tree, commit, Kept.of(keep))
-            at_ns = time.time_ns()
-            found = signatures(tree.path, listing)
-        else:
-            at_ns = before.at_ns
-        tree.prepared = Prepared(commit, found, at_ns)
+        at_ns = time.time_ns()
+        tree.prepared = Prepared(commit, quick or signatures(tree.path, listing), at_ns)
+
+    def _quickly(
+        self, tree: Tree, before: Prepared, listing: Listing, found: dict[str, Signature]
+    ) -> dict[str, Signature] | None:
+        """Write the few files that differ without git; None when git has to do it."""
+        held = self.private.ls_tree(before.commit)
+        done = check_out_quickly(self.private, tree.path, held, listing, found, before.untouched)
+        if done is not None:
+            tree.index_file.unlink(missing_ok=True)  # it no longer tells what the tree holds
+        return done
 
     def prepare_for_agent(self, tree: Tree, commit: str, keep: Sequence[str] = ()) -> None:
         """Make a tree equal to a commit and give it a `.git` of its own that holds this one state and no history.
@@ -114,7 +126,7 @@ class TreePool:
         Raises: as `prepare`.
         """
         self.prepare(tree, commit, keep)
-        self._agent_git.give(tree.path, commit, tree.index_file)
+        self._agent_git.give(tree.path, commit)
 
     def candidate(
         self,

@@ -1,0 +1,167 @@
+"""Dead before or behind any effect, a run resumes to the log of an undisturbed one.
+
+Each run keeps, combines, reverts, fails, repeats, sets aside, comes back and drops; see `edges.HYPOTHESES`. There are
+about five hundred edges: a few runs die dozens of times each, at edges drawn at random, and single deaths are tried
+around dispatch and integration.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from headway.core.log_check import check_log
+from headway.core.log_findings import Severity
+from headway.store.log import LogFile
+from headway.store.records import read_records
+from tests.crash.edges import IN_PAIRS, THREE_AT_ONCE, Crash, EdgeRun, an_edge_run
+
+pytestmark = pytest.mark.crash
+
+KINDS: Mapping[str, Mapping[str, Any]] = {"alone": {}, "in pairs": IN_PAIRS, "three at once": THREE_AT_ONCE}
+LONGEST_LIFE = 40
+"""Most edges that a process of a run that dies again and again passes."""
+DELICATE = ("publish", "integration_started", "candidate_integrated", "hypothesis_dispatched", "sync", "commit")
+SINGLES = 8
+
+
+@cache
+def calm(kind: str) -> tuple[dict[str, Any], tuple[str, ...], list[tuple[str, str]]]:
+    """Give what an undisturbed run leaves, the edges that it passes, and its outcomes."""
+    with TemporaryDirectory() as folder:
+        run = an_edge_run(Path(folder) / "run", **KINDS[kind])
+        run.to_the_end()
+        return run.result(), tuple(run.edges.names), run.outcomes()
+
+
+def assert_same(run: EdgeRun, kind: str, died: object) -> None:
+    """Compare a run part by part with the undisturbed one, so that a failure names the part."""
+    found, expected = run.result(), calm(kind)[0]
+    for part, value in expected.items():
+        assert found[part] == value, f"{part} differs after a death at {died}"
+
+
+def test_the_undisturbed_run_has_everything_that_can_happen_in_it() -> None:
+    """Else the deaths below would prove less than they say."""
+    outcomes = calm("alone")[2]
+    assert outcomes == [
+        ("wins: a.first = 7", "kept"),
+        ("combines: b.first = 8", "runner_up_kept"),
+        ("comes back: a.second = 9", "not_selected"),
+        ("wins on the same file: a.first = 5", "kept"),
+        ("comes back: a.second = 9", "kept"),
+        ("worse: b.second = 12", "reverted"),
+        ("prints nonsense: a.first = nonsense", "error"),
+        ("same again, worse: b.second = 12", "reverted"),
+        ("refuses", "error"),
+        ("fails its gate: b.first = 1; b.second = unsorted", "degenerate"),
+        ("and again: b.second = 12", "inconclusive"),
+        ("wins and tampers outside: b.second = 7", "kept"),
+        ("shaky: b.second = 11.99; a.second = 9.01", "reverted"),
+        ("needs approval: a.first = 1", "deferred_needs_approval"),
+    ]
+    sections = calm("alone")[0]["sections"]
+    assert [d["description"] for d in sections["run_state"]["headway"]["dropped"]] == ["changes nothing"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed", "power_fails"),
+    [("alone", 1, False), ("alone", 2, True), ("in pairs", 3, True), ("three at once", 4, False)],
+)
+def test_a_run_that_dies_again_and_again_ends_as_one_that_never_died(
+    tmp_path: Path, kind: str, seed: int, power_fails: bool
+) -> None:
+    """However often and wherever: the same log, branch, digest and experiment files, times and free numbers aside.
+
+    Where the power fails, records that were not synced are lost with the process.
+    """
+    run, chance, deaths = an_edge_run(tmp_path / "run", **KINDS[kind]), Random(seed), list[str]()
+    run.power_fails = power_fails
+    while True:
+        try:
+            run.to_the_end(dies_at=chance.randint(1, LONGEST_LIFE))
+            break
+        except Crash as crash:
+            deaths.append(str(crash))
+    assert len(deaths) > 15
+    assert_same(run, kind, deaths)
+
+
+def delicate_edges(kind: str) -> list[int]:
+    """Draw edges around dispatch and integration, the same ones every time."""
+    names = calm(kind)[1]
+    found = [number for number, name in enumerate(names, 1) if name.endswith(DELICATE)]
+    return sorted(Random(8).sample(found, SINGLES))
+
+
+@pytest.mark.parametrize("which", range(SINGLES))
+def test_a_run_that_died_once_ends_as_one_that_never_died(tmp_path: Path, which: int) -> None:
+    """Dead before or behind a dispatch, an integration or a commit: nothing is lost and nothing counted twice."""
+    edge, run = delicate_edges("alone")[which], an_edge_run(tmp_path / "run")
+    with pytest.raises(Crash) as crash:
+        run.to_the_end(dies_at=edge)
+    assert str(crash.value) == calm("alone")[1][edge - 1]
+    run.to_the_end()
+    assert_same(run, "alone", crash.value)
+
+
+def test_a_dispatch_that_was_not_committed_was_no_dispatch(tmp_path: Path) -> None:
+    """A batch is dispatched whole or not at all; the numbers that it had taken are never used again."""
+    names = calm("alone")[1]
+    edge = names.index("behind record hypothesis_dispatched") + 1
+    run = an_edge_run(tmp_path / "run")
+    with pytest.raises(Crash):
+        run.to_the_end(dies_at=edge)
+    run.to_the_end()
+    rows = list(LogFile.open(run.state.log).rows())
+    assert [(row["batch"], row["hypothesis"]) for row in rows[:2]] == [
+        (1, "wins: a.first = 7"),
+        (1, "combines: b.first = 8"),
+    ]
+    assert [row["iteration"] for row in rows[:2]] == [3, 4]
+
+
+@pytest.mark.parametrize("moment", ["before", "behind"])
+@pytest.mark.parametrize("effect", ["copy_objects", "publish", "record candidate_integrated"])
+def test_a_keep_whose_process_died_around_the_branchs_move_is_kept_once(
+    tmp_path: Path, effect: str, moment: str
+) -> None:
+    """Whether the branch had moved or not, the log ends with one keep and the branch at its commit."""
+    edge = calm("alone")[1].index(f"{moment} {effect}") + 1
+    run = an_edge_run(tmp_path / "run")
+    with pytest.raises(Crash):
+        run.to_the_end(dies_at=edge)
+    run.to_the_end(max_ticks=1)
+    rows = list(LogFile.open(run.state.log).rows())
+    commits = run.repository.git("rev-list", "--reverse", "HEAD..optimize/edges").split()
+    assert [row["commit"] for row in rows] == commits
+    assert [row["outcome"] for row in rows] == ["kept", "runner_up_kept"]
+
+
+def test_records_name_no_fact_twice_and_the_log_passes_its_check_after_any_death(tmp_path: Path) -> None:
+    """What is done again after a death is recognised by its name; `log check` finds no error."""
+    run, chance = an_edge_run(tmp_path / "run"), Random(6)
+    for _ in range(12):
+        with pytest.raises(Crash):
+            run.to_the_end(dies_at=chance.randint(20, LONGEST_LIFE))
+        file = LogFile.open(run.state.log)
+        found = check_log(file.sections(), [(None, row) for row in file.rows()])
+        assert [f for f in found if f.severity is Severity.ERROR] == []
+        for path in run.state.root.glob("runs/*/experiments/*/events.jsonl"):
+            names = [record["event_id"] for record in read_records(path)]
+            assert len(names) == len(set(names)), path
+
+
+def test_the_users_checkout_is_untouched_by_a_run_that_died_and_resumed(tmp_path: Path) -> None:
+    """Files, index, configuration and refs of the user's; headway's own refs and objects aside."""
+    run, chance = an_edge_run(tmp_path / "run"), Random(7)
+    status = run.repository.git("status", "--porcelain"), run.repository.git("rev-parse", "main")
+    for _ in range(5):
+        with pytest.raises(Crash):
+            run.to_the_end(dies_at=chance.randint(20, 60))
+    assert (run.repository.git("status", "--porcelain"), run.repository.git("rev-parse", "main")) == status
+    assert run.repository.git("fsck", "--connectivity-only") == ""
