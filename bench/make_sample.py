@@ -1,4 +1,4 @@
-"""Make `state/sample/textindex/`: run the demo in a scratch place and take over what it leaves behind.
+"""Make `state/sample/textindex/` and the README's demo output: run the demo in a scratch place and take both over.
 
 Left out are the private repository, the lock and the supervisor's log. Paths of this machine are replaced by words in
 angle brackets, so that the recorded run reads the same everywhere.
@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "state" / "sample" / "textindex"
+MARKED = re.compile(r"(<!-- demo:begin -->\n).*?(<!-- demo:end -->)", re.DOTALL)
 LEFT_OUT = ("repo.git", "lock", "inbox", "scratch", "supervisor.log")
 
 
@@ -24,7 +25,10 @@ def main() -> None:
         state, cache = folder / "state", folder / "cache"
         command = [str(Path(sys.executable).parent / "headway"), "demo", "textindex"]
         command += ["--into", str(folder / "demo"), "--state-root", str(state)]
-        subprocess.run(command, check=True, env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+        env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+        done = subprocess.run(command, check=True, env=env, stdout=subprocess.PIPE, text=True)
+        print(done.stdout)
+        write_readme(done.stdout)
         shutil.rmtree(TARGET, ignore_errors=True)
         shutil.copytree(state, TARGET, ignore=shutil.ignore_patterns(*LEFT_OUT))
         words = {
@@ -40,6 +44,15 @@ def main() -> None:
             if path.is_file():
                 path.write_bytes(_without_paths(path.read_bytes(), words, cache))
     print(f"{TARGET.relative_to(ROOT)}: {sum(1 for p in TARGET.rglob('*') if p.is_file())} files")
+
+
+def write_readme(printed: str) -> None:
+    """Put what the demo printed into the README, between its two markers."""
+    lines = [line.rstrip() for line in printed.splitlines()]
+    end = next((i for i, line in enumerate(lines) if line.startswith("`headway show N`")), len(lines))
+    text = "\n".join(lines[:end])
+    readme = ROOT / "README.md"
+    readme.write_text(MARKED.sub(lambda m: f"{m[1]}```\n{text}\n```\n{m[2]}", readme.read_text("utf-8")), "utf-8")
 
 
 def _without_paths(data: bytes, words: dict[str, str], cache: Path) -> bytes:

@@ -10,7 +10,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,8 @@ from headway.core.apply import stopped_edits
 from headway.core.approval import caps_of, objections
 from headway.core.backlog import deferred
 from headway.core.edits import Edit, SetSection
-from headway.core.events import Event, RunStopped
+from headway.core.events import Event, RunStopped, from_record
+from headway.core.figures import unmoved_words
 from headway.core.log_check import check_log
 from headway.core.log_findings import Finding
 from headway.core.log_view import Log
@@ -39,29 +40,32 @@ from headway.core.records import (
     RunStatus,
     to_row,
 )
-from headway.core.report import RunFigures, Status, run_figures, status_of
+from headway.core.report import OpenExperiment, RunFigures, Status, run_figures, status_of, under_way
 from headway.core.spec import Spec
 from headway.core.spec_changes import changes_between, is_free
+from headway.core.stages import stage_of
 from headway.core.stopping import approved_dependencies
-from headway.errors import OutsideFailed, RequestWrong
+from headway.errors import HeadwayError, OutsideFailed, RequestWrong
 from headway.orchestrator.closing import finish_run
 from headway.orchestrator.demo import set_up_example
-from headway.orchestrator.first import create_log, measure_baseline, noise_words
+from headway.orchestrator.first import create_log, measure_baseline, noise_warning, noise_words
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.inbox import Inbox
 from headway.orchestrator.loop import Loop, now
+from headway.orchestrator.measuring import has_unrecorded
 from headway.orchestrator.reading import view_of
 from headway.orchestrator.start import (
     RunFacts,
     freeze,
     frozen_spec,
     ground_of,
+    is_as_frozen,
     newest_run,
     read_facts,
     refuse_unsupported,
     trees_of,
 )
-from headway.orchestrator.trial import Trial, try_harness
+from headway.orchestrator.trial import Trial, try_harness, words_on_absolute_paths
 from headway.store.atomic import write_atomic
 from headway.store.document import read_document
 from headway.store.lock import Owner, RunLock, is_alive, read_owner
@@ -99,6 +103,13 @@ class Where:
         """Give the state root for a spec."""
         return StateRoot(self._explicit() or user.root / STATE_FOLDER / spec_name)
 
+    def _named(self, folder: Path, name: str) -> StateRoot:
+        found = _runs_in(folder)
+        if name not in found:
+            there = f"runs there: {', '.join(found)}" if found else "start one with `headway run SPEC`"
+            raise RequestWrong(f"there is no run of the name `{name}` here", str(folder), there)
+        return StateRoot(folder / name)
+
     def _explicit(self) -> Path | None:
         named = self.state_root or self.environment.get("HEADWAY_STATE_ROOT")
         return Path(named).absolute() if named else None
@@ -113,8 +124,8 @@ class Where:
             return _checked(StateRoot(explicit))
         folder = self.repository().root / STATE_FOLDER
         if self.name is not None:
-            return _checked(StateRoot(folder / self.name))
-        found = sorted(p.name for p in folder.iterdir() if StateRoot(p).spec.is_file()) if folder.is_dir() else []
+            return self._named(folder, self.name)
+        found = _runs_in(folder)
         if len(found) == 1:
             return StateRoot(folder / found[0])
         if not found:
@@ -124,6 +135,10 @@ class Where:
                 "start one with `headway run SPEC`, or name --repo or --state-root",
             )
         raise RequestWrong(f"there are several runs here: {', '.join(found)}", str(folder), "choose one with --name")
+
+
+def _runs_in(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir() if StateRoot(p).spec.is_file()) if folder.is_dir() else []
 
 
 def _checked(state: StateRoot) -> StateRoot:
@@ -164,8 +179,31 @@ def status(where: Where) -> Status:
     _, log = read_log(state)
     gate = objections(log.approval, loaded.spec, loaded.sha256)
     shown = status_of(log, loaded.spec, gate, live_owner(state) is not None, str(state.root))
+    told = (_noise_words(log, loaded.spec) if gate else "", unmoved_words(log, loaded.spec))
+    shown = replace(shown, phase=_how_far(state, log), notices=(*shown.notices, *filter(None, told)))
     older = _family_log(state, loaded.spec.name)
     return replace(shown, notices=(*shown.notices, older)) if older else shown
+
+
+def _noise_words(log: Log, spec: Spec) -> str:
+    """Give what the gate must show beside the caps: a baseline that varies by more than what counts as a gain."""
+    baseline = run_figures(log, spec).baseline
+    spread = log.baseline.headway.relative_spread if log.baseline.headway else None
+    return noise_warning(spec, baseline.samples, spread or {})
+
+
+def _how_far(state: StateRoot, log: Log) -> tuple[OpenExperiment, ...]:
+    """Give the open experiments, each with how far it has come by its own records and jobs."""
+    return tuple(replace(open_, stage=_stage(state, log, open_) or open_.stage) for open_ in under_way(log))
+
+
+def _stage(state: StateRoot, log: Log, experiment: OpenExperiment) -> str:
+    """Say how far an experiment has come; empty when its files cannot be read: `resume` says what is wrong."""
+    paths = state.run(log.run_id).experiment(experiment.iteration)
+    with suppress(HeadwayError, ValueError):
+        facts = [fact for record in read_records(paths.records) if (fact := from_record(record)) is not None]
+        return stage_of(facts, has_unrecorded(paths.jobs, facts, state.root))
+    return ""
 
 
 def _family_log(state: StateRoot, name: str) -> str:
@@ -197,9 +235,7 @@ def show(where: Where, iteration: int) -> Shown:
         row = file.entry(iteration)
     except RequestWrong:
         if not folder.experiment_json.is_file():
-            raise RequestWrong(
-                f"there is no experiment {iteration}", str(state.log), "`headway status` names those that there are"
-            ) from None
+            raise _no_experiment(iteration, state) from None
         row = dict(json.loads(folder.experiment_json.read_bytes()).get("row", {}))
     records = tuple(read_records(folder.records)) if folder.records.is_file() else ()
     return Shown(row, records, folder.folder, _diff_text(folder.assets / "diff.patch"))
@@ -209,14 +245,25 @@ def _diff_text(path: Path) -> str:
     return path.read_text("utf-8", "surrogateescape") if path.is_file() else ""
 
 
+def _no_experiment(iteration: int, state: StateRoot) -> RequestWrong:
+    return RequestWrong(
+        f"there is no experiment {iteration}", str(state.log), "`headway log show` lists those that there are"
+    )
+
+
 def diff(where: Where, iteration: int) -> str:
     """Give an experiment's patch, kept or reverted, as text. Raises: RequestWrong when it has none."""
     state = where.existing()
     _, log = read_log(state)
-    path = state.run(log.run_id).experiment(iteration).assets / "diff.patch"
+    folder = state.run(log.run_id).experiment(iteration)
+    path = folder.assets / "diff.patch"
+    if not folder.folder.is_dir():
+        raise _no_experiment(iteration, state)
     if not path.is_file():
         raise RequestWrong(
-            f"experiment {iteration} has no diff: no candidate came of it", str(path), "`headway show N` says why"
+            f"experiment {iteration} has no diff: no candidate came of it",
+            str(path),
+            f"`headway show {iteration}` says why",
         )
     return _diff_text(path)
 
@@ -377,8 +424,8 @@ def _run_owned(
             return _already_final(state, frozen_spec(state).spec, log, file)
     elif state.spec.is_file() and run_id is not None:
         facts = read_facts(state, run_id)
-        if loaded is not None and loaded.text != state.spec.read_bytes():
-            facts = None  # nothing was measured yet: begin with the spec as it is now
+        if loaded is not None and not is_as_frozen(state, facts, loaded, where.repository()):
+            facts = None  # nothing was measured yet: begin with spec and code as they are now
     if facts is None:
         if loaded is None or spec_path is None:
             raise RequestWrong("there is nothing to resume", str(state.root), "start with `headway run SPEC`")
@@ -403,9 +450,13 @@ def _go_on(
         _, log = read_log(state)
         timeout = log.baseline.headway.timeout_seconds if log.baseline.headway else None
     ground = ground_of(state, loaded, facts, where.repository(), where.environment, timeout)
+    for line in words_on_absolute_paths(ground.spec, ground.user.root):
+        tell(f"warning: {line}")
     try:
         _sweep(ground)
         file = LogFile.open(state.log) if state.log.is_file() else _first(ground, facts, tell)
+        for open_ in _how_far(state, view_of(file)):
+            tell(f"goes on with experiment {open_.iteration}: {open_.stage}")
         _claim_refs(ground)
         if wishes.approve_as is not None:
             _approve(file, loaded, wishes.approve_as, wishes.uncapped_spend)
@@ -413,6 +464,9 @@ def _go_on(
         loop = Loop(ground, file, on_event, wishes.max_ticks)
         with _signals(loop):
             stop = loop.run()
+        same = unmoved_words(loop.log, ground.spec)
+        if same:
+            tell(f"warning: {same}")
         return _ended(ground, loop, stop, changed)
     finally:
         ground.jobs.close(wait=False)

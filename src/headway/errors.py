@@ -117,7 +117,7 @@ class GitLocked(OutsideFailed):
         super().__init__(
             f"`{command}` waited {waited_seconds:g} s for a lock of git that another process holds or left behind",
             lock,
-            f"wait for the other git process; if none is running: rm '{lock}'",
+            f"wait for the other git process; if none is running: rm '{lock}'; then try again",
         )
         self.args = (lock, command, waited_seconds)
         self.lock = lock
@@ -241,14 +241,14 @@ class TotalsNeedRecount(InternalFault):
 class SpecInvalid(RequestWrong):
     """A spec file has mistakes; all of them are told at once, each with its line."""
 
-    def __init__(self, path: str, problems: tuple[str, ...]) -> None:
+    def __init__(self, path: str, problems: tuple[str, ...], schema: str = "the schema") -> None:
         many = "a mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
         super().__init__(
             "\n".join((f"the spec has {many}:", *(f"  {problem}" for problem in problems))),
             path,
-            "correct the lines named; `schemas/optimize-spec.schema.json` describes every key",
+            f"correct the lines named; {schema} describes every key",
         )
-        self.args = (path, problems)
+        self.args = (path, problems, schema)
         self.path, self.problems = path, problems
 
 

@@ -19,7 +19,7 @@ class ProgramEnd:
     """How a program that ran in an agent's tree ended.
 
     Args:
-        ended: `exited`, `timeout`, `idle_timeout` or `signaled`.
+        ended: `exited`, `timeout`, `idle_timeout`, `signaled`, or `lost` when it was killed again and again.
         code: exit code, None where there is none.
         output: standard output, bounded head and tail.
         last_words: the last lines of standard error, else of standard output.
@@ -78,6 +78,7 @@ class Attempt:
         deferred_deps: dependencies it needs, with status `needs_dependency`.
         tokens: spent, None when unknown.
         usd: spent, None when unknown; 0 only when it is known to be nothing.
+        elapsed_seconds: wall time of its program.
     """
 
     status: TurnStatus
@@ -87,6 +88,7 @@ class Attempt:
     deferred_deps: tuple[str, ...] = ()
     tokens: int | None = None
     usd: float | None = None
+    elapsed_seconds: float = 0.0
 
 
 class Agent(Protocol):

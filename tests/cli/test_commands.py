@@ -194,12 +194,25 @@ def test_check_tells_what_a_run_would_take(fake: Fake, capsys: Out) -> None:
             5.0,
             0.25,
             None,
+            12,
+            "seconds",
+            "minimize",
             ("careful",),
         ),
     )
     assert main(["check", "spec.yaml"]) == 0
     out = capsys.readouterr().out
-    for part in ("seconds 2", "1.5 s", "6 measurements, 9.5 s", "at most 0.25 h", "needs one", "careful", "noise"):
+    for part in (
+        "seconds 2",
+        "1.5 s",
+        "6 measurements, 9.5 s",
+        "at most 15.0 min",
+        "needs one",
+        "careful",
+        "noise",
+        "lower seconds",
+        "12",
+    ):
         assert part in out
     main(["check", "spec.yaml", "--json"])
     assert json.loads(capsys.readouterr().out)["experiment_seconds"] == 9.5

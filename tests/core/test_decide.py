@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.core.decide import decide
-from headway.core.loose_numbers import finite_number, json_number, positive_integer, to_number
+from headway.core.loose_numbers import finite_number, json_number, positive_integer, shown_number, to_number
 from headway.core.spec import Aggregation, ComparisonMethod
 from headway.core.statistics import AGGREGATES
 from headway.core.verdicts import METHODS
@@ -220,3 +220,19 @@ def test_answers_hold_plain_numbers() -> None:
     assert [repr(json_number(value)) for value in (-30.0, -0.0, 0.5, 1e21)] == ["-30", "0", "0.5", "1e+21"]
     assert json_number(float("nan")) is None
     assert json_number(float("-inf")) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.2540345, "0.254034"),
+        (3.0, "3"),
+        (123456.7, "123457"),
+        (5845102.0, "5845102"),
+        (-1.5e6, "-1500000"),
+        (2e15, "2e+15"),
+    ],
+)
+def test_large_numbers_are_shown_whole(value: float, shown: str) -> None:
+    """A count of instructions is read, not decoded."""
+    assert shown_number(value) == shown

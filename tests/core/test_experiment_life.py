@@ -156,6 +156,13 @@ def test_an_agents_failure_gives_the_hypothesis_back_until_the_third(attempts: i
     assert "no login" in found.reason
 
 
+def test_an_agent_that_fails_whatever_it_is_asked_costs_no_hypothesis() -> None:
+    """Three failures in a row block the run; the hypothesis that was asked for last goes back, whatever its tries."""
+    item = an_item(headway={"attempts": 2})
+    found = dropped(step(turn(status=TurnStatus.FAILED, reason="not found"), item=item, agent_failures=3))
+    assert (found.reason, found.returns_to_backlog) == ("not found", True)
+
+
 def test_no_further_turn_is_asked_of_an_agent_that_failed_three_times_in_a_row() -> None:
     """The hypothesis goes back as it is."""
     found = dropped(step(agent_failures=3, agent_trouble="rate limit"))

@@ -381,7 +381,7 @@ def test_a_leftover_comes_back_once_at_the_head_with_its_patch() -> None:
     story.tell(*facts_until_measured(3, 7.5), *facts_until_measured(4, 7.0))
     story.settle()
     story.tell(integrated(4, "commit-4-1", onto="commit-1-1"))
-    story.settle()
+    assert isinstance(story.settle()[-1], Stop)
     assert story.outcomes()[3] == "not_selected"
     assert story.log.backlog == ()
 

@@ -49,12 +49,12 @@ class Edges:
     """Counts the edges that a process passes, and ends it at one of them.
 
     Attributes:
-        dies_at: number of the edge, from 1; 0 is never.
+        dies_at: number of the edge, from 1, or its name, the first time that it comes; 0 is never.
         names: what was passed, in order.
         unsynced: files of records that were written to since they were last synced, and how long they were then.
     """
 
-    dies_at: int = 0
+    dies_at: int | str = 0
     names: list[str] = field(default_factory=list)
     is_dead: bool = False
     unsynced: dict[Path, int] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Edges:
         """Pass an edge, or die there; the dead do nothing more."""
         if not self.is_dead:
             self.names.append(name)
-            self.is_dead = len(self.names) == self.dies_at
+            self.is_dead = self.dies_at in (len(self.names), name)
         if self.is_dead:
             raise Crash(name)
 
@@ -288,7 +288,7 @@ class EdgeRun:
         """The run's state root."""
         return StateRoot(self.folder / "state")
 
-    def to_the_end(self, dies_at: int = 0, max_ticks: int | None = None) -> RunStopped | None:
+    def to_the_end(self, dies_at: int | str = 0, max_ticks: int | None = None) -> RunStopped | None:
         """Take the run up in a new process, that may die at an edge. Raises: Crash, when it does."""
         self.edges = Edges(dies_at)
         ground = self._ground()

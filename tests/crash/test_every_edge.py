@@ -25,6 +25,8 @@ pytestmark = pytest.mark.crash
 KINDS: Mapping[str, Mapping[str, Any]] = {"alone": {}, "in pairs": IN_PAIRS, "three at once": THREE_AT_ONCE}
 LONGEST_LIFE = 40
 """Most edges that a process of a run that dies again and again passes."""
+LONGEST_LIFE_WITH_POWER_CUTS = 150
+"""Likewise, enough to come to a commit now and then: what no commit rests on need not be synced."""
 DELICATE = ("publish", "integration_started", "candidate_integrated", "hypothesis_dispatched", "sync", "commit")
 SINGLES = 8
 
@@ -80,14 +82,14 @@ def test_a_run_that_dies_again_and_again_ends_as_one_that_never_died(
     Where the power fails, records that were not synced are lost with the process.
     """
     run, chance, deaths = an_edge_run(tmp_path / "run", **KINDS[kind]), Random(seed), list[str]()
-    run.power_fails = power_fails
+    run.power_fails, longest = power_fails, LONGEST_LIFE_WITH_POWER_CUTS if power_fails else LONGEST_LIFE
     while True:
         try:
-            run.to_the_end(dies_at=chance.randint(1, LONGEST_LIFE))
+            run.to_the_end(dies_at=chance.randint(1, longest))
             break
         except Crash as crash:
             deaths.append(str(crash))
-    assert len(deaths) > 15
+    assert len(deaths) > 8
     assert_same(run, kind, deaths)
 
 
@@ -104,19 +106,16 @@ def test_a_run_that_died_once_ends_as_one_that_never_died(tmp_path: Path, which:
     edge, run = delicate_edges("alone")[which], an_edge_run(tmp_path / "run")
     with pytest.raises(Crash) as crash:
         run.to_the_end(dies_at=edge)
-    assert str(crash.value) == calm("alone")[1][edge - 1]
     run.to_the_end()
     assert_same(run, "alone", crash.value)
 
 
 def test_a_dispatch_that_was_not_committed_was_no_dispatch(tmp_path: Path) -> None:
     """A batch is dispatched whole or not at all; the numbers that it had taken are never used again."""
-    names = calm("alone")[1]
-    edge = names.index("behind record hypothesis_dispatched") + 1
     run = an_edge_run(tmp_path / "run")
     with pytest.raises(Crash):
-        run.to_the_end(dies_at=edge)
-    run.to_the_end()
+        run.to_the_end(dies_at="behind record hypothesis_dispatched")
+    run.to_the_end(max_ticks=1)
     rows = list(LogFile.open(run.state.log).rows())
     assert [(row["batch"], row["hypothesis"]) for row in rows[:2]] == [
         (1, "wins: a.first = 7"),
@@ -131,10 +130,9 @@ def test_a_keep_whose_process_died_around_the_branchs_move_is_kept_once(
     tmp_path: Path, effect: str, moment: str
 ) -> None:
     """Whether the branch had moved or not, the log ends with one keep and the branch at its commit."""
-    edge = calm("alone")[1].index(f"{moment} {effect}") + 1
     run = an_edge_run(tmp_path / "run")
     with pytest.raises(Crash):
-        run.to_the_end(dies_at=edge)
+        run.to_the_end(dies_at=f"{moment} {effect}")
     run.to_the_end(max_ticks=1)
     rows = list(LogFile.open(run.state.log).rows())
     commits = run.repository.git("rev-list", "--reverse", "HEAD..optimize/edges").split()

@@ -224,9 +224,12 @@ def test_the_same_code_is_not_measured_twice(tmp_path: Path) -> None:
 
 
 def test_an_agents_failure_is_no_experiment(tmp_path: Path) -> None:
-    """A program that crashes gives its hypothesis back; after three tries it is dropped, with the reason in the log."""
+    """Three failures in a row block the run, and the hypothesis stays; failing again after a resume, it is dropped."""
     toy = a_toy(tmp_path, ["exit 9"])
-    said = toy.headway("run", str(toy.spec), "--approve-as", "me", "--json", check=None)
+    said = toy.headway("run", str(toy.spec), "--approve-as", "me", "--json", check=4)
+    assert said.json["reason"] == "agent_unavailable"
+    assert toy.headway("status", "--json").json["backlog"] == 1
+    said = toy.headway("resume", "--json", check=None)
     assert toy.outcomes() == []
     (dropped,) = toy.log()["run_state"]["headway"]["dropped"]
     assert "exit code 9" in dropped["reason"]

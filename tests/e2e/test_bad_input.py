@@ -67,13 +67,51 @@ def test_a_harness_that_gives_no_measurement_is_found_before_anything_is_paid(tm
     assert not toy.log_path.exists()
 
 
+def test_a_command_that_is_not_in_the_commit_is_told_apart_from_bad_output(tmp_path: Path) -> None:
+    """The likeliest slip of all, a harness that was not committed: the mend says where the command runs."""
+    said = a_toy(tmp_path, [DOWN], measurement={"command": "./mine.sh"}).headway("check", "../toy.yaml", check=4)
+    assert "clean checkout, which holds committed files alone" in said.err
+
+
+def test_a_gate_that_is_not_printed_is_told_apart_from_one_that_fails(tmp_path: Path) -> None:
+    """A name misspelt in the spec, and a value that does not hold."""
+    gates = [{"name": "okay", "check": "== 1"}, {"name": "ok", "check": ">= 2"}]
+    said = a_toy(tmp_path, [DOWN], metric={"degenerate_gates": gates}).headway("check", "../toy.yaml", check=4)
+    assert "okay is not in the output, and must be == 1" in said.err
+    assert "ok is 1, and must be >= 2" in said.err
+
+
+def test_check_warns_of_what_the_commit_does_not_hold(tmp_path: Path) -> None:
+    """A scope that names no file, an agent's program that is not committed: the run would be paid for nothing."""
+    changes = {"scope": {"mutable": ["numbr.txt"]}, "agent": {"command": "tools/agent.sh --fast"}}
+    notes = a_toy(tmp_path, [DOWN], **changes).headway("check", "../toy.yaml", "--json").json["notes"]
+    assert any("`numbr.txt` names no file" in note for note in notes)
+    assert any("`tools/agent.sh` is not in the commit" in note for note in notes)
+
+
+def test_check_counts_the_hypotheses_and_finds_a_branch_that_is_not_there(tmp_path: Path) -> None:
+    """The queue is read before anybody approves anything."""
+    toy = a_toy(tmp_path, [DOWN, "true"])
+    assert toy.headway("check", str(toy.spec), "--json").json["hypotheses"] == 2
+    toy.write_spec(agent={"type": "patches", "command": None, "options": {"branches": ["nosuch"]}})
+    assert "`nosuch`" in toy.headway("check", str(toy.spec), check=1).err
+
+
+def test_a_diff_says_which_experiments_there_are_not(tmp_path: Path) -> None:
+    """A number that was never given is not one without a candidate; a run's name is told where it is wrong."""
+    toy = a_toy(tmp_path, [DOWN])
+    toy.headway("run", str(toy.spec), "--approve-as", "me")
+    assert "there is no experiment 99" in toy.headway("diff", "99", check=1).err
+    assert "runs there: toy" in toy.headway("status", "--name", "tpy", check=1).err
+
+
 def test_two_objects_that_disagree_count_the_last_and_say_so(tmp_path: Path) -> None:
     """The last valid JSON object counts; that another one named the primary is noted."""
     script = 'echo \'{"value": 1, "ok": 1}\'; echo done; printf \'{"value": %s, "ok": 1}\\n\' "$(cat number.txt)"\n'
     toy = a_toy(tmp_path, [DOWN], {**FILES, "harness.sh": script})
     said = toy.headway("check", str(toy.spec), "--json")
     assert said.json["metrics"] == {"value": 100}
-    assert any("more than one" in note for note in said.json["notes"])
+    assert any("1 and 100; the last one counts" in note for note in said.json["notes"])
 
 
 @pytest.mark.parametrize(

@@ -241,9 +241,15 @@ class Jobs:
     def close(self, wait: bool = False) -> None:
         """Take no more jobs, and end those that may not outlive headway. Measurements run on.
 
+        Their exits say that it was asked for, so that no later process takes it for a death.
+
         Args:
             wait: return only when every job of ours has ended and the supervisor is gone.
         """
+        with self._state:
+            folders = [flight.order.folder for flight in self._flights.values() if not flight.order.outlives]
+        for folder in folders:
+            self.cancel(folder)
         with self._sending:
             self._closed = True
             if self._link is not None:

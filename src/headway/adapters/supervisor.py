@@ -42,6 +42,7 @@ KILL_PATIENCE_SECONDS = 10.0  # a process that the kernel cannot end by then is 
 IDLE_LOOKS = 10  # looks at the output within one idle limit
 LEFTOVERS_KEPT, COMMAND_LINE_KEPT = 50, 300
 SHORT_JOB_SECONDS = 1.0  # too short for process ids to have gone round once
+ASKED_FOR = "canceled"  # the reason of an end that headway asked for; every other one is a death
 CONTROL = 3  # a keeper's end of its socketpair
 HAS_PROC = sys.platform == "linux"
 
@@ -351,7 +352,7 @@ class Keeper:
             if not parts[-1]:
                 return b""
         words, _, more = b"".join(parts).partition(b"\n")
-        self.canceled = "canceled" if more else ""
+        self.canceled = ASKED_FOR if more else ""
         return words + b"\n"
 
     def _on_term(self, *_: object) -> None:
@@ -519,7 +520,7 @@ class Keeper:
                 drain(self.wake)
                 continue
             if hear(64):
-                self.canceled = self.canceled or "canceled"
+                self.canceled = self.canceled or ASKED_FOR
             else:
                 self.dropped = True
                 self.poller.unregister(CONTROL)

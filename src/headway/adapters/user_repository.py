@@ -139,6 +139,8 @@ class UserRepository:
     def _has_lfs_filter(self) -> bool:
         names = dict(self._configuration)
         command = names.get("filter.lfs.process", names.get("filter.lfs.smudge"))
+        if command and "--skip" in command.split():  # `git lfs install --skip-smudge`: it leaves pointers
+            return False
         return bool(command) and (not str(command).startswith("git-lfs") or shutil.which("git-lfs") is not None)
 
     def _speaks_of_lfs(self, listing: Listing) -> bool:

@@ -25,7 +25,8 @@ def _of_run(event: ev.Event, log: Log) -> str:
         case ev.BacklogExtended(items=items):
             return f"backlog: {len(items)} more" if items else "backlog: the proposer has no more"
         case ev.BatchEnded(batch=batch):
-            return f"batch {batch} ended: {log.count} experiments so far, best is experiment {log.best.iteration}"
+            best = f"experiment {log.best.iteration}" if log.best.iteration else "the baseline"
+            return f"batch {batch} ended: {counted(log.count, 'experiment')} so far, best is {best}"
         case ev.RunStopped(reason=reason, detail=detail):
             return f"stopped ({reason}): {detail}"
         case ev.RunResumed(notices=notices):
@@ -78,6 +79,8 @@ def _of_candidate(event: ev.CandidateBuilt) -> str:
         if event.strays
         else ""
     )
+    if event.tree_gone:
+        return "no change to measure: the agent's folder is gone"
     if event.commit is None:
         return f"no change to measure{strays}"
     size = f"+{event.lines_added} -{event.lines_removed} lines in {counted(len(event.changes), 'file')}"
@@ -87,8 +90,8 @@ def _of_candidate(event: ev.CandidateBuilt) -> str:
 def _of_sample(event: ev.SampleTaken) -> str:
     where = f"{SIDES[event.side]} sample {event.index}"
     if event.status is ev.SampleStatus.VALID:
-        return f"{where}: {values(event.metrics)}"
-    return f"{where}: {event.status}, {one_line(event.reason)}"
+        return "; ".join((f"{where}: {values(event.metrics)}", *map(one_line, event.notes)))
+    return "; ".join((f"{where}: {event.status}, {one_line(event.reason)}", *map(one_line, event.notes)))
 
 
 def _of_keep(event: ev.CandidateIntegrated, log: Log) -> str:

@@ -121,5 +121,16 @@ def experiment_row(row: Mapping[str, Any]) -> tuple[str, ...]:
         str(row.get("iteration", "?")),
         str(row.get("outcome", "?")),
         words,
-        one_line(str(row.get("hypothesis", "")), 70),
+        one_line(str(row.get("hypothesis", "")), 60),
+        one_line(_aside(row), 60),
     )
+
+
+def _aside(row: Mapping[str, Any]) -> str:
+    """Say what is not plain from the outcome: edits that were left out, a failure's cause."""
+    tamper = (row.get("headway") or {}).get("tamper") or ()
+    if tamper:
+        return f"not its own, left out: {', '.join(str(t.get('path')) for t in tamper)}"
+    if row.get("outcome") in ("error", "timeout"):
+        return str(row.get("error_message") or "")
+    return str(row.get("learnings") or "") if row.get("outcome") == "degenerate" else ""

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headway.core.loose_numbers import shown_number
+
 UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tab and newline, marks that turn the direction of text round, and lone surrogates."""
 
@@ -53,8 +55,8 @@ def _finite(value: Any) -> Any:
 
 
 def number(value: float | None) -> str:
-    """Give a number in six digits at most, or `unknown`."""
-    return "unknown" if value is None else f"{value:.6g}"
+    """Give a number in six digits, a large one whole, or `unknown`."""
+    return "unknown" if value is None else shown_number(value)
 
 
 def values(named: Mapping[str, Any]) -> str:
@@ -65,7 +67,7 @@ def values(named: Mapping[str, Any]) -> str:
 def _scalar(value: Any) -> str:
     if isinstance(value, Mapping) and "aggregate" in value:
         return _scalar(value["aggregate"])
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return shown_number(value) if isinstance(value, float) else str(value)
 
 
 def counted(many: int, one: str) -> str:
@@ -98,7 +100,7 @@ def duration(seconds: float) -> str:
 
 def samples_text(samples: Sequence[float]) -> str:
     """Give samples as numbers, and as a row of bars where there are several that differ: `1.5 1.4 1.6 ▄▁█ (n=3)`."""
-    shown = " ".join(f"{value:.6g}" for value in samples[:SAMPLES_SHOWN])
+    shown = " ".join(shown_number(value) for value in samples[:SAMPLES_SHOWN])
     rest = f" … {len(samples) - SAMPLES_SHOWN} more" if len(samples) > SAMPLES_SHOWN else ""
     bars = f" {sparkline(samples)}" if len(samples) > 1 and _has_bars() else ""
     return f"{shown}{rest}{bars} (n={len(samples)})"

@@ -110,15 +110,9 @@ def _state(log: Log, event: Event, extension: RunStateHeadway, **changes: Any) -
         "pending_waits": before.pending_waits if before else (),
     }
     after = RunState(**{**base, **changes}, headway=extension)
-    if before is not None and _but_clock(before) == _but_clock(after):
+    if before is not None and after == before.model_copy(update={"active_seconds": after.active_seconds}):
         return ()
     return (SetSection("run_state", to_row(after)),)
-
-
-def _but_clock(state: RunState) -> dict[str, Any]:
-    row = to_row(state)
-    row.pop("active_seconds", None)
-    return row
 
 
 def _backlog_rows(items: Sequence[BacklogItem]) -> SetSection:
@@ -157,9 +151,9 @@ def _entry_edits(
     if after is None:
         return ()
     before = log.recent.get(after.iteration)
-    row = to_row(after)
-    if before is not None and to_row(before) == row:
+    if before is not None and after == before:
         return ()
+    row = to_row(after)
     change = AppendExperiment(row) if before is None else ReplaceExperiment(after.iteration, row)
     extension = _extension(log)
     totals = totals_after(extension.totals or Totals(), before, after)

@@ -130,7 +130,10 @@ class Stray(BaseModel):
 
 
 class CandidateBuilt(ExperimentEvent):
-    """What the agent left became a commit of mutable-scope changes; `commit` is None when there were none."""
+    """What the agent left became a commit of mutable-scope changes; `commit` is None when there were none.
+
+    `tree_gone`: there is no folder any more that could tell what the turn did.
+    """
 
     kind: Literal["candidate_built"] = "candidate_built"
     attempt: int
@@ -141,6 +144,7 @@ class CandidateBuilt(ExperimentEvent):
     lines_added: int = 0
     lines_removed: int = 0
     strays: tuple[Stray, ...] = ()
+    tree_gone: bool = False
 
     @property
     def key(self) -> str:

@@ -47,6 +47,7 @@ from headway.core.world import MeasuredPair, World
 MAX_NO_CHANGE_TURNS = 3
 MAX_AGENT_FAILURES = 3
 MAX_LOST_MEASUREMENTS = 3
+TREE_GONE = "the folder that the agent worked in is gone: the agent, or somebody else, removed it"
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
                 return unrepaired or _dropped(experiment, world.agent_trouble, returns=True)
             return Author(experiment.iteration, attempt, experiment.item, experiment.base, repair)
         if turn.status is TurnStatus.FAILED:
-            return unrepaired or _agent_failed(experiment, turn)
+            return unrepaired or _agent_failed(experiment, turn.reason, world)
         if turn.status is TurnStatus.NEEDS_DEPENDENCY:
             return _ended_by_turn(experiment, turn)
         if turn.status is not TurnStatus.COMPLETED:
@@ -112,6 +113,8 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
         if built.commit is None:
             if unrepaired is not None:
                 return unrepaired
+            if built.tree_gone:
+                return _agent_failed(experiment, TREE_GONE, world)
             no_changes += 1
             if built.strays or not world.agent_can_retry or no_changes >= MAX_NO_CHANGE_TURNS:
                 return _without_candidate(experiment, built, no_changes)
@@ -171,12 +174,15 @@ def _dropped(experiment: Experiment, reason: str, returns: bool = False) -> Conc
     return Conclude(HypothesisDropped(iteration=experiment.iteration, reason=reason, returns_to_backlog=returns))
 
 
-def _agent_failed(experiment: Experiment, turn: AgentTurnEnded) -> Conclude:
-    """Give a hypothesis back whose agent failed: that is no experiment; after three tries it is dropped for good."""
+def _agent_failed(experiment: Experiment, reason: str, world: World) -> Conclude:
+    """Give a hypothesis back whose agent failed: that is no experiment; after three tries it is dropped for good.
+
+    While the agent fails in a row and the run is about to be blocked, that is no fault of the hypothesis: it stays.
+    """
     tries = ((experiment.item.headway.attempts if experiment.item.headway else 0) or 0) + 1
-    if tries >= MAX_AGENT_FAILURES:
-        return _dropped(experiment, f"the agent failed {tries} times on it: {turn.reason}")
-    return _dropped(experiment, turn.reason, returns=True)
+    if tries >= MAX_AGENT_FAILURES and world.agent_failures < MAX_AGENT_FAILURES:
+        return _dropped(experiment, f"the agent failed {tries} times on it: {reason}")
+    return _dropped(experiment, reason, returns=True)
 
 
 def _spent(experiment: Experiment, world: World) -> bool:
@@ -232,7 +238,8 @@ def _measured(
     if not ready.ok:
         return _Repairable(f"{ready.stage} failed:\n{ready.detail}", _preparation_failed(experiment, ready))
     decided = results.get(f"{experiment_key(experiment.iteration)}/decide/{SessionKind.STANDALONE}")
-    if isinstance(decided, SessionEnded):
+    is_last = f"{experiment_key(experiment.iteration)}/author/{attempt + 1}" not in results
+    if isinstance(decided, SessionEnded) and is_last:  # what was decided is the repaired candidate, if there was one
         return Decided(decided.answer, attempt, built)
     step = session_step(experiment.iteration, attempt, SessionKind.STANDALONE, commit, world, stored)
     if (

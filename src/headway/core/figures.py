@@ -95,6 +95,30 @@ class RunFigures:
         return asdict(self)
 
 
+SAME_VALUE_LEAST = 3
+
+
+def unmoved_words(log: Log, spec: Spec) -> str:
+    """Say that no candidate's code ever changed the primary, from three candidates on; empty while one did.
+
+    No proof of anything (a count may well stay the same), but so does a harness look that measures another copy of
+    the code than the checkout it starts in (BR-71).
+    """
+    primary = spec.metric.primary.name
+    baseline = _value(0, log.baseline.metrics, primary)
+    values = [_value(n, e.metrics, primary) for n, e in sorted(log.recent.items()) if e.metrics and n]
+    found = [v for v in values if v.value is not None]
+    if len(found) < SAME_VALUE_LEAST or any(
+        {v.value, *v.samples} != {baseline.value, *baseline.samples} for v in found
+    ):
+        return ""
+    return (
+        f"all of the newest {len(found)} measured candidates gave exactly the same value as the baseline "
+        f"({primary} {baseline.value:g}): see that the harness reads the checkout that it starts in, by no "
+        "absolute path and from no installed copy"
+    )
+
+
 def run_figures(log: Log, spec: Spec) -> RunFigures:
     """Give a run's figures.
 

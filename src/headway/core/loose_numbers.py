@@ -17,6 +17,9 @@ SPACE: Final = (
 DECIMAL: Final = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 RADIX: Final = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
 LARGEST_PLAIN_INTEGER: Final = 1e21
+LARGE_ENOUGH: Final = 1e6
+LARGEST_WHOLE: Final = 1e15
+"""Between these a number is shown without a fraction and without an exponent."""
 
 
 def to_number(value: Any) -> float:
@@ -70,6 +73,15 @@ def json_number(value: float) -> int | float | None:
     if value == math.floor(value) and abs(value) < LARGEST_PLAIN_INTEGER:
         return int(value)
     return value
+
+
+def shown_number(value: float) -> str:
+    """Say how a number is shown to a person: six digits, but a large one whole: `0.25403`, `5845102`.
+
+    Args:
+        value: any float; not finite ones are shown by name.
+    """
+    return f"{value:.0f}" if LARGE_ENOUGH <= abs(value) < LARGEST_WHOLE else f"{value:.6g}"
 
 
 def _as_float(value: float) -> float:

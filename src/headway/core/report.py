@@ -135,7 +135,7 @@ def status_of(
         run_id=log.run_id if log else None,
         state=state,
         next_action=_next_action(state, log, spec, objections, state_root),
-        phase=_phase(log),
+        phase=under_way(log),
         backlog=None if log is None or log.backlog is None else len(log.backlog),
         deferred=_deferred(log, spec),
         dropped=len(extension.dropped) if extension else 0,
@@ -237,7 +237,8 @@ def _where(spec: Spec, state_root: str) -> str:
     return f" --name {spec.name}" if _is_usual(spec, state_root) else f" --state-root {shlex.quote(state_root)}"
 
 
-def _phase(log: Log | None) -> tuple[OpenExperiment, ...]:
+def under_way(log: Log | None) -> tuple[OpenExperiment, ...]:
+    """Give the experiments that are dispatched and not decided, as far as the log alone tells of them."""
     if log is None:
         return ()
     found = {
@@ -295,4 +296,5 @@ __all__ = [
     "Waiting",
     "run_figures",
     "status_of",
+    "under_way",
 ]

@@ -161,7 +161,7 @@ def _runnable(log: Log, world: World, now: float) -> Found:
 
 
 MENDS = {
-    "agent_unavailable": "see why with `headway show N`, mend the agent's program or login, then `headway resume`",
+    "agent_unavailable": "mend the agent's program or login, then `headway resume`; its command: `headway run SPEC`",
     "reference_broken": "the kept code fails its own measurement: find out why, mend it, then `headway resume`",
 }
 

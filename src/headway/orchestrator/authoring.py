@@ -13,9 +13,9 @@ from headway.adapters.private_repository import Conflict
 from headway.adapters.workspaces.worktree import Tree
 from headway.core.actions import Author
 from headway.core.events import AgentTurnEnded, TurnStatus
-from headway.errors import OutsideFailed, PatchEmpty
+from headway.errors import PatchEmpty
 from headway.orchestrator.ground import Ground
-from headway.orchestrator.measuring import MAX_LOST_JOBS, fresh_folder, last_words
+from headway.orchestrator.measuring import MAX_LOST_JOBS, deaths_of, fresh_folder, last_words
 from headway.protocols import Attempt, ProgramEnd, Turn
 
 RESULT_FILE = "result.json"
@@ -62,32 +62,31 @@ class AuthorTools:
         return self._ground.payload_path(sha256).read_bytes()
 
     def run_program(self, command: str, stdin: str, env: Mapping[str, str]) -> ProgramEnd:
-        """Run the agent's program in the tree as a supervised job, or take up its finished job after a crash."""
+        """Run the agent's program in the tree as a supervised job, or take up its finished job after a crash.
+
+        A turn that died with headway or with its keeper begins anew, also in a resumed process, but not for ever.
+        """
         jobs_folder = self._ground.run.experiment(self._action.iteration).jobs
         name = f"author-{self._action.attempt}"
         done = self._finished(jobs_folder, name)
         if done is not None:
             return _program_end(done)
-        for _ in range(MAX_LOST_JOBS):
+        while deaths_of(self._ground.jobs, jobs_folder, name) < MAX_LOST_JOBS:
             end = self._run(fresh_folder(jobs_folder, name), command, stdin, env)
             if self._ground.closing.is_set():
                 raise TurnClosed
             if end.status not in (JobStatus.LOST, JobStatus.CANCELED):
                 return _program_end(end)
             self._is_prepared = False
-        raise OutsideFailed(
-            f"the agent's program was killed from outside {MAX_LOST_JOBS} times",
-            str(jobs_folder),
-            "look for what kills it (memory?), then `headway resume`",
-        )
+        return ProgramEnd(JobStatus.LOST.value, None, "", f"{MAX_LOST_JOBS} times", {}, 0.0)
 
     def _finished(self, jobs_folder: Path, name: str) -> JobExit | None:
         """Give the turn's job if it ended by itself before this process began, and its tree is still there."""
         newest = max(jobs_folder.glob(f"{name}*"), key=_try_number, default=None) if jobs_folder.is_dir() else None
-        if newest is None or self._ground.jobs.state(newest) is not JobState.DONE or not self._tree.path.is_dir():
+        if newest is None or self._ground.jobs.state(newest) is not JobState.DONE or not self._tree.is_there:
             return None
         end = self._ground.jobs.attach(newest)
-        return None if end.status is JobStatus.CANCELED else end
+        return None if end.status in (JobStatus.CANCELED, JobStatus.LOST) else end
 
     def _run(self, folder: Path, command: str, stdin: str, env: Mapping[str, str]) -> JobExit:
         agent = self._ground.spec.agent
@@ -162,6 +161,7 @@ def author(ground: Ground, action: Author, brief: str) -> AgentTurnEnded:
         deferred_deps=attempt.deferred_deps,
         tokens=attempt.tokens,
         usd=attempt.usd,
+        elapsed_seconds=attempt.elapsed_seconds,
     )
 
 

@@ -6,12 +6,14 @@ Source: DESIGN sections 1 and 6; CONTRACTS section 9.
 import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from headway.core.actions import Measure
 from headway.core.entries import metrics_of
 from headway.core.events import SampleStatus, SampleTaken, SessionKind, Side
 from headway.core.gates import check
+from headway.core.loose_numbers import shown_number
 from headway.core.records import (
     Baseline,
     BaselineHeadway,
@@ -31,12 +33,13 @@ from headway.orchestrator.measuring import FAMILY_TIMEOUT_SECONDS, seed_of
 from headway.orchestrator.perform import REFERENCE_TREE, sample_event
 from headway.store.atomic import write_atomic
 from headway.store.log import LogFile
-from headway.store.paths import ensure_folder
+from headway.store.paths import ExperimentPaths, ensure_folder
 
 LEAST_SAMPLES = 3
 SLOW_SECONDS = 60.0
 LEAST_TIMEOUT_SECONDS = 60.0
 TIMEOUT_FACTOR = 3.0
+SHELL_CANNOT_RUN = (126, 127)
 
 
 class BaselineFails(OutsideFailed):
@@ -65,11 +68,25 @@ def baseline_count(spec: Spec, first_seconds: float) -> int:
 
 
 def measure_baseline(ground: Ground, tell: Callable[[str], None]) -> tuple[SampleTaken, ...]:
-    """Measure the untouched code; samples that an earlier process took are taken up.
+    """Measure the untouched code; samples that an earlier process took are taken up, unless one of them failed.
 
     Raises: BaselineFails, naming what the harness printed or which gate failed, with the mend.
     """
     paths = ground.run.experiment(0)
+    try:
+        return _baseline_samples(ground, paths, tell)
+    except BaselineFails:
+        _set_aside(paths.jobs)
+        raise
+
+
+def _set_aside(jobs: Path) -> None:
+    """Keep a failed baseline's jobs under another name: once its cause is mended, everything is measured anew."""
+    number = 1 + sum(1 for _ in jobs.parent.glob(f"{jobs.name}-failed-*"))
+    jobs.rename(jobs.with_name(f"{jobs.name}-failed-{number}"))
+
+
+def _baseline_samples(ground: Ground, paths: ExperimentPaths, tell: Callable[[str], None]) -> tuple[SampleTaken, ...]:
     ensure_folder(paths.jobs)
     prepared = None
     samples: list[SampleTaken] = []
@@ -92,7 +109,7 @@ def measure_baseline(ground: Ground, tell: Callable[[str], None]) -> tuple[Sampl
         event = sample_event(action, reading, seed, ground.relative)
         check_baseline(ground.spec, event)
         samples.append(event)
-        tell(f"baseline {index}: {', '.join(f'{n} {v:.6g}' for n, v in event.metrics.items())}")
+        tell(f"baseline {index}: {', '.join(f'{n} {shown_number(v)}' for n, v in event.metrics.items())}")
         if index == 1:
             wanted = baseline_count(ground.spec, event.elapsed_seconds)
     return tuple(samples)
@@ -104,15 +121,33 @@ def check_baseline(spec: Spec, event: SampleTaken) -> None:
         raise BaselineFails(
             f"the measurement of the untouched code is not valid: {event.reason}",
             f"measurement.command: {spec.measurement.command}",
-            "make the command print one JSON object with every gate and objective; `headway check SPEC` tries it",
+            _mend_of(event),
         )
     gates = check(spec.metric.degenerate_gates, event.gates)
     if not gates.passed:
+        failed = [g for g in spec.metric.degenerate_gates if g.name in gates.failed]
         raise BaselineFails(
-            f"the untouched code fails its gate: {', '.join(f'{n} is {event.gates.get(n)!r}' for n in gates.failed)}",
+            "the untouched code fails its gate: "
+            + ", ".join(f"{g.name} is {_seen(event, g.name)}, and must be {g.check}" for g in failed),
             "metric.degenerate_gates",
             "mend the gate or the code: a gate must hold before anything is changed",
         )
+
+
+def _seen(event: SampleTaken, gate: str) -> str:
+    return json.dumps(event.gates[gate]) if gate in event.gates else "not in the output"
+
+
+def _mend_of(event: SampleTaken) -> str:
+    """Give the mend of a measurement that is none, by what it died of."""
+    if event.status is SampleStatus.TIMEOUT:
+        return "make the harness faster, or raise `measurement.timeout_seconds`"
+    if any(f"exit code {code}:" in event.reason for code in SHELL_CANNOT_RUN):
+        return (
+            "it runs from the root of a clean checkout, which holds committed files alone: commit what it needs "
+            "(with its executable bit), name it under `measurement.harness_files`, or install the program"
+        )
+    return "make the command print one JSON object with every gate and objective; `headway check SPEC` tries it"
 
 
 def timeout_of(spec: Spec, samples: Sequence[SampleTaken]) -> float:
@@ -155,7 +190,7 @@ def validation_of(spec: Spec, samples: Sequence[SampleTaken], noise: Mapping[str
                 name="spread_below_threshold",
                 inputs={"threshold": _threshold(spec)},
                 observed=dict(noise),
-                passed=_below_threshold(spec, samples, noise),
+                passed=_below_threshold(spec, _primaries(spec, samples), noise),
             ),
         ),
     )
@@ -165,12 +200,43 @@ def noise_words(spec: Spec, samples: Sequence[SampleTaken]) -> list[str]:
     """Say how far repeated measurements of the same code lie apart, and warn where that reaches the threshold."""
     noise = noise_of(samples)
     said = [f"noise: {name} {reach:.2%} from lowest to highest of {len(samples)}" for name, reach in noise.items()]
-    if not _below_threshold(spec, samples, noise):
-        said.append(
-            f"warning: the same code differs by more than the threshold ({_threshold(spec):g}): keeps may be noise; "
-            "raise the threshold, use method paired, or make the harness steadier"
-        )
-    return said
+    warning = noise_warning(spec, _primaries(spec, samples), noise)
+    return [*said, f"warning: {warning}"] if warning else said
+
+
+def noise_warning(spec: Spec, primaries: Sequence[float], noise: Mapping[str, float]) -> str:
+    """Say that measurements of the same code lie further apart than what counts as a gain; empty where they do not.
+
+    Args:
+        spec: gives the threshold.
+        primaries: values of the primary metric, in its unit, of the untouched code.
+        noise: relative spread of each objective, a share.
+    """
+    if _below_threshold(spec, primaries, noise):
+        return ""
+    unit = " in the metric's unit" if _is_absolute(spec) else ""
+    return (
+        f"the same code differs by more than the threshold ({_threshold(spec):g}{unit}): keeps may be noise; "
+        + _steadier(spec)
+    )
+
+
+def _primaries(spec: Spec, samples: Sequence[SampleTaken]) -> list[float]:
+    name = spec.metric.primary.name
+    return [s.metrics[name] for s in samples if name in s.metrics]
+
+
+def _is_absolute(spec: Spec) -> bool:
+    return spec.measurement.stability.comparison.method is ComparisonMethod.ABSOLUTE
+
+
+def _steadier(spec: Spec) -> str:
+    if spec.measurement.stability.comparison.method is ComparisonMethod.PAIRED:
+        return "raise the threshold or the number of repeats, or make the harness steadier"
+    return (
+        "raise the threshold, use mode repeat with method paired (a harness that uses HEADWAY_SEED needs it), "
+        "or make the harness steadier"
+    )
 
 
 def _threshold(spec: Spec) -> float:
@@ -180,12 +246,10 @@ def _threshold(spec: Spec) -> float:
     return float(comparison.relative_threshold)
 
 
-def _below_threshold(spec: Spec, samples: Sequence[SampleTaken], noise: Mapping[str, float]) -> bool:
+def _below_threshold(spec: Spec, primaries: Sequence[float], noise: Mapping[str, float]) -> bool:
     """Say whether repeated measurements of the same code differ by less than what counts as a gain."""
-    if spec.measurement.stability.comparison.method is ComparisonMethod.ABSOLUTE:
-        name = spec.metric.primary.name
-        values = [s.metrics[name] for s in samples if name in s.metrics]
-        return not values or max(values) - min(values) <= _threshold(spec)
+    if _is_absolute(spec):
+        return not primaries or max(primaries) - min(primaries) <= _threshold(spec)
     return all(reach <= _threshold(spec) for reach in noise.values())
 
 

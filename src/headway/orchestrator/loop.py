@@ -7,6 +7,7 @@ Source: STYLE section 3; CONTRACTS sections 2, 4 and 5.
 """
 
 import contextlib
+import gc
 import os
 import queue
 import threading
@@ -42,6 +43,7 @@ from headway.core.log_view import Log, coalesced, edited, reference_of
 from headway.core.plan import plan
 from headway.core.records import Approval, Entry, Outcome, to_row
 from headway.core.stopping import primary_of, totals_of
+from headway.core.storable import storable
 from headway.core.world import MeasuredPair, StopAsked, World
 from headway.errors import BranchCheckedOut, HeadwayError
 from headway.orchestrator.authoring import TurnClosed
@@ -82,9 +84,9 @@ class _Draft:
 
     @property
     def touched(self) -> list[int]:
-        """Give the experiments whose `experiment.json` changes: a new row, a dispatch, a candidate."""
+        """Give the experiments whose `experiment.json` changes: a new row, or a dispatch."""
         rows = [e.row["iteration"] for e in self.edits if isinstance(e, AppendExperiment | ReplaceExperiment)]
-        begun = [e.iteration for e in self.events if isinstance(e, HypothesisDispatched | CandidateBuilt)]
+        begun = [e.iteration for e in self.events if isinstance(e, HypothesisDispatched)]
         return sorted({*rows, *begun})
 
 
@@ -123,6 +125,7 @@ class Loop:
     _interrupted: bool = False
     _ending: RunStopped | None = None
     _ticks: int = 0
+    _digest: str = ""
     _agent_failures: int = 0
     _judged_approval: tuple[Approval | None, bool] | None = None
     _agent_trouble: str = ""
@@ -150,6 +153,8 @@ class Loop:
         Raises: HeadwayError when something outside failed; the log says so first, as far as it can be written.
         """
         self._take_up()
+        gc.collect()
+        gc.freeze()  # what was imported and read so far is not looked through again at every collection
         try:
             while True:
                 ending = self._pass()
@@ -189,7 +194,8 @@ class Loop:
                 break
             for event in events:
                 self._stage(draft, event)
-            if isinstance(events[-1], BatchEnded | RunStopped | HypothesisDispatched):
+            counts_ticks = isinstance(events[-1], BatchEnded) and self.max_ticks is not None
+            if counts_ticks or isinstance(events[-1], RunStopped | HypothesisDispatched):
                 break
         if not draft.events:
             return actions
@@ -245,7 +251,7 @@ class Loop:
 
     def _stage(self, draft: "_Draft", event: Event) -> None:
         """Record one fact, and add what it changes to the commit that is being made."""
-        event = event.model_copy(update={"at": now(), "active_seconds": round(self._active(), 3)})
+        event = storable(event).model_copy(update={"at": now(), "active_seconds": round(self._active(), 3)})
         self._append(event)
         draft.add(event, apply(draft.view, event, self._world(draft.view)))
         if isinstance(event, ExperimentEvent):
@@ -321,8 +327,13 @@ class Loop:
             self._measured.setdefault(trees, MeasuredPair(entry.iteration, entry.outcome))
 
     def _forget_batch(self) -> None:
-        self._jobs = {key: job for key, job in self._jobs.items() if job.state is JobState.RUNNING}
-        self._close_records()
+        """Let go of what only the ended batch needed; what the same commit dispatched stays."""
+        opened = {w.headway.iteration for w in self._log.dispatched if w.headway is not None}
+        self._jobs = {
+            key: job for key, job in self._jobs.items() if job.state is JobState.RUNNING or job.iteration in opened
+        }
+        for iteration in [n for n in self._records if n not in opened]:
+            self._records.pop(iteration)[0].close()
 
     # Outward: what to do
 
@@ -372,7 +383,9 @@ class Loop:
         best = primary_of(self._log, spec)
         words = f"{spec.metric.primary.name} = {best:g}" if best is not None else "not measured"
         recent = [e for _, e in sorted(self._log.recent.items())]
-        return brief(spec, action.item, words, self._digest_text(), recent, self.ground.instructions, action.repair)
+        if not self._digest:
+            self._digest = self._digest_text()
+        return brief(spec, action.item, words, self._digest, recent, self.ground.instructions, action.repair)
 
     # The world
 
@@ -497,18 +510,23 @@ class Loop:
         return digest(self._log.spec, self._memory, self._log.backlog or (), worst)
 
     def _write_digest(self) -> None:
-        self.ground.write_derived(self.ground.state.digest, self._digest_text().encode("utf-8", "replace"))
+        self._digest = self._digest_text()
+        self.ground.write_derived(self.ground.state.digest, self._digest.encode("utf-8", "replace"))
 
     def _give_up(self, problem: HeadwayError) -> None:
         """Leave a reason in the log for a stop that was forced from outside, as far as it can still be written."""
         stop = RunStopped(
             reason="branch_checked_out" if isinstance(problem, BranchCheckedOut) else "outside_failed",
             detail=problem.what,
-            continue_with=problem.mend or "mend the cause, then `headway resume`",
+            continue_with=_then_resume(problem.mend or "mend the cause"),
             status="blocked",
         )
         with contextlib.suppress(HeadwayError):
             self._take([stop])
+
+
+def _then_resume(mend: str) -> str:
+    return mend if "headway resume" in mend else f"{mend}; `headway resume` goes on"
 
 
 def _count(file: RecordFile) -> int:

@@ -4,18 +4,29 @@ Source: DESIGN section 6 (measurement contract); CONTRACTS sections 3 and 5.
 """
 
 import hashlib
+import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headway.adapters.job_folder import JobExit, JobKind, JobOrder, JobState, JobStatus, last_lines, read_bounded
+from headway.adapters.job_folder import (
+    JobExit,
+    JobKind,
+    JobOrder,
+    JobState,
+    JobStatus,
+    last_lines,
+    read_bounded,
+    read_exit,
+)
 from headway.adapters.processes import Jobs
+from headway.adapters.supervisor import ASKED_FOR
 from headway.adapters.workspaces.worktree import Tree, TreePool
-from headway.core.events import SampleStatus, Stage
+from headway.core.events import Event, SampleStatus, SampleTaken, Stage
 from headway.core.output import InvalidSample, Sample, read_metrics, to_sample
 from headway.core.spec import Spec
-from headway.errors import InternalFault, SharedFileMissing
+from headway.errors import InternalFault
 
 FAMILY_TIMEOUT_SECONDS = 600.0
 """The family's default, in force until the calibration has said how long a measurement takes."""
@@ -82,16 +93,14 @@ class Measuring:
             jobs_folder: where the jobs' folders go.
             label: part of their names: `cand-1`.
             checks: run `checks_command` and the smoke test too: for candidates, before their first sample.
-        Returns: READY, or the stage that failed with its last lines. Raises: git's own failures.
+        Returns: READY, or the stage that failed with its last lines.
+        Raises: git's own failures; SharedFileMissing, for that is no commit's fault (BR-51).
         """
         self._ready.pop(name, None)
         tree = self.pool.tree(name)
         measurement = self.spec.measurement
         self.pool.prepare(tree, commit, keep=measurement.build_cache)
-        try:
-            self.pool.copy_shared(tree, self.user_root, self.spec.parallel.shared_files)
-        except SharedFileMissing as problem:
-            return Prepared(Stage.SETUP, False, str(problem))
+        self.pool.copy_shared(tree, self.user_root, self.spec.parallel.shared_files)
         self._copy_harness_files(tree)
         steps: list[tuple[Stage, JobKind, str | None]] = [
             (Stage.SETUP, JobKind.SETUP, measurement.setup_command),
@@ -121,23 +130,28 @@ class Measuring:
             shutil.copy2(self.harness_files / path, target)
 
     def _step(self, tree: Tree, kind: JobKind, command: str, jobs_folder: Path, label: str) -> str | None:
-        """Run one preparing command; give its last lines when it failed, else None."""
-        folder = fresh_folder(jobs_folder, label)
-        end = self.jobs.run(
-            JobOrder(
-                folder=folder,
-                id=label,
-                kind=kind,
-                command=command,
-                cwd=self._cwd(tree),
-                env=self._environment(seed=0),
-                timeout_seconds=max(self.timeout_seconds, FAMILY_TIMEOUT_SECONDS),
-                machine_lock=self.machine_lock,
+        """Run one preparing command; give its last lines when it failed, else None.
+
+        One that died with headway or with its own keeper is run again, also by a resumed process, but not for ever.
+        """
+        while deaths_of(self.jobs, jobs_folder, label) < MAX_LOST_JOBS:
+            end = self.jobs.run(
+                JobOrder(
+                    folder=fresh_folder(jobs_folder, label),
+                    id=label,
+                    kind=kind,
+                    command=command,
+                    cwd=self._cwd(tree),
+                    env=self._environment(seed=0),
+                    timeout_seconds=max(self.timeout_seconds, FAMILY_TIMEOUT_SECONDS),
+                    machine_lock=self.machine_lock,
+                )
             )
-        )
-        if end.ok:
-            return None
-        return f"`{command}` {how_it_ended(end)}\n{last_words(end, LAST_LINES)}"
+            if end.ok:
+                return None
+            if not is_death(end):
+                return f"`{command}` {how_it_ended(end)}\n{last_words(end, LAST_LINES)}"
+        return f"`{command}` was killed from outside, or headway with it, {MAX_LOST_JOBS} times"
 
     def sample(self, name: str, commit: str, folder: Path, job_id: str, seed: int) -> Reading:
         """Run the harness once in a prepared tree, or take up the run that the folder tells of.
@@ -150,7 +164,9 @@ class Measuring:
             seed: the value of `HEADWAY_SEED`.
         Returns: a valid sample, an invalid one with the reason, a timeout, or `lost` after three lost runs.
         """
-        for attempt in range(1, MAX_LOST_JOBS + 1):
+        attempt = deaths = 0
+        while deaths < MAX_LOST_JOBS:
+            attempt += 1
             own = folder if attempt == 1 else folder.with_name(f"{folder.name}_{attempt}")
             state = self.jobs.state(own)
             if state is JobState.ABSENT:
@@ -159,11 +175,10 @@ class Measuring:
                     if not prepared.ok:
                         return Reading(SampleStatus.INVALID, f"{prepared.stage} failed: {prepared.detail}", folder=own)
                 end = self.jobs.run(self._order(name, own, job_id, seed))
-            elif state is JobState.LOST:
-                continue
             else:
                 end = self.jobs.attach(own)
             if end.status in (JobStatus.LOST, JobStatus.CANCELED):
+                deaths += is_death(end)
                 continue
             return self._read(self.pool.tree(name), end)
         return Reading(
@@ -202,7 +217,10 @@ class Measuring:
         at = {"started_at": end.started_at or "", "elapsed_seconds": end.elapsed_seconds, "folder": end.folder}
         notes = tuple(f"killed a process that was left running: {left.cmdline}" for left in end.leftovers[:3])
         if end.status is JobStatus.TIMEOUT:
-            reason = f"the measurement took longer than {self.timeout_seconds:g} s (headway's exit 124)"
+            reason = (
+                f"the measurement took longer than {self.timeout_seconds:g} s and was ended after "
+                f"{end.elapsed_seconds:.1f} s (headway's exit 124)"
+            )
             return Reading(SampleStatus.TIMEOUT, reason, notes=notes, **at)  # type: ignore[arg-type]
         if not end.ok:
             reason = f"the measurement command {how_it_ended(end)}: {last_words(end, 20)}"
@@ -216,9 +234,7 @@ class Measuring:
         sample = to_sample(raw, self.spec)
         if isinstance(sample, InvalidSample):
             return Reading(SampleStatus.INVALID, sample.reason, notes=notes, **at)  # type: ignore[arg-type]
-        if sample.ambiguous:
-            notes += ("more than one JSON object named the primary; the last one counts",)
-        return Reading(SampleStatus.VALID, sample=sample, notes=notes, **at)  # type: ignore[arg-type]
+        return Reading(SampleStatus.VALID, sample=sample, notes=(*notes, *sample.notes), **at)  # type: ignore[arg-type]
 
     def _metrics_text(self, tree: Tree, end: JobExit) -> str | None:
         """Give the declared metrics file's text, kept beside the job's output; empty when it was not written."""
@@ -269,6 +285,30 @@ def fresh_folder(parent: Path, name: str) -> Path:
             continue
         return folder
     raise InternalFault("ten thousand jobs of one name", str(parent / name))
+
+
+def is_death(end: JobExit) -> bool:
+    """Say whether a job that had begun ended because its keeper was killed, or headway was: nobody asked for it."""
+    was_canceled = end.status is JobStatus.CANCELED and end.started_at is not None and end.reason != ASKED_FOR
+    return was_canceled or end.status is JobStatus.LOST
+
+
+def deaths_of(jobs: Jobs, parent: Path, name: str) -> int:
+    """Count the deaths among the jobs of one name (see `fresh_folder`), over all processes of a run (BR-22)."""
+    folders = [f for f in parent.glob(f"{name}*") if f.name == name or f.name.removeprefix(f"{name}_").isdigit()]
+    states = {folder: jobs.state(folder) for folder in folders}
+    return sum(
+        state is JobState.LOST or (state is JobState.DONE and is_death(jobs.attach(folder)))
+        for folder, state in states.items()
+    )
+
+
+def has_unrecorded(jobs_folder: Path, facts: Iterable[Event], state_root: Path) -> bool:
+    """Say whether a measurement in a folder of jobs has ended by itself and no fact tells of it yet."""
+    told = {fact.job for fact in facts if isinstance(fact, SampleTaken)}
+    folders = [f for kind in ("measure", "integrated") for f in jobs_folder.glob(f"{kind}*")]
+    ends = {f: read_exit(f) for f in folders if os.path.relpath(f, state_root) not in told}
+    return any(end is not None and end.status not in (JobStatus.LOST, JobStatus.CANCELED) for end in ends.values())
 
 
 def seed_of(run_id: str, iteration: int, session: str, index: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from headway.adapters.git import run_git
 from headway.adapters.git_listing import FileChange
 from headway.adapters.private_repository import Conflict
-from headway.adapters.workspaces.candidate import NoChange
+from headway.adapters.workspaces.candidate import NoChange, TreeGone
 from headway.core import scope
 from headway.core.actions import (
     Action,
@@ -87,6 +87,8 @@ def _build(action: BuildCandidate, with_: Performing) -> Event:
         when=with_.now(),
         left_out=(*spec.parallel.shared_files, *spec.measurement.build_cache),
     )
+    if isinstance(made, TreeGone):
+        return CandidateBuilt(iteration=action.iteration, attempt=action.attempt, commit=None, tree_gone=True)
     strays = tuple(
         Stray(path=s.path, kind=s.kind.value, expected_sha256=s.expected_sha256, found_sha256=s.found_sha256)
         for s in made.strays
@@ -267,7 +269,7 @@ def _merge_runner_up(action: MergeRunnerUp, with_: Performing) -> Event:
     return RunnerUpCombined(commit=made, **facts)
 
 
-class _BranchTools:
+class BranchTools:
     """What a proposer may look at (see `protocols.ProposerTools`)."""
 
     def __init__(self, ground: Ground) -> None:
@@ -288,7 +290,7 @@ class _BranchTools:
 
 def _propose(action: Propose, with_: Performing) -> Event:
     ground = with_.ground
-    proposal = ground.proposer.propose(_BranchTools(ground))
+    proposal = ground.proposer.propose(BranchTools(ground))
     for sha256, content in proposal.payloads.items():
         path = ground.payload_path(sha256)
         ensure_folder(path.parent)

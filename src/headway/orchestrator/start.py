@@ -93,14 +93,15 @@ def refuse_unusable_base(user: UserRepository) -> None:
         raise RequestWrong(
             f"the commit has submodules, which this version cannot set up: {', '.join(submodules[:5])}",
             str(user.root),
-            "move what the measurement needs into the repository, or name it under parallel.shared_files",
+            "commit what the measurement needs as plain files, or name a copy in an ignored folder under "
+            "parallel.shared_files",
         )
     pointers = user.lfs_pointers(user.head)
     if pointers:
         raise RequestWrong(
             f"files are git-lfs pointers and there is no lfs filter here: {', '.join(pointers[:5])}",
             str(user.root),
-            "install git-lfs, or name the real files under parallel.shared_files",
+            "install git-lfs and run `git lfs install && git lfs pull`",
         )
 
 
@@ -141,6 +142,19 @@ def _freeze_harness(state: StateRoot, spec: Spec, user: UserRepository) -> dict[
         shutil.copy2(source, target)
         found[path] = hashlib.sha256(target.read_bytes()).hexdigest()
     return found
+
+
+def is_as_frozen(state: StateRoot, facts: RunFacts, loaded: LoadedSpec, user: UserRepository) -> bool:
+    """Say whether spec, commit and uncommitted harness files are still those that a run froze."""
+    files = {path: user.root / path for path in facts.harness_files}
+    return (
+        loaded.text == state.spec.read_bytes()
+        and facts.base == user.head
+        and all(
+            file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == facts.harness_files[path]
+            for path, file in files.items()
+        )
+    )
 
 
 def harness_folder(state: StateRoot) -> Path:

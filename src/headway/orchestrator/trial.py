@@ -3,7 +3,9 @@
 Source: DESIGN section 3 (what a run would cost is printed before anything is spent).
 """
 
-from collections.abc import Callable, Mapping
+import re
+import shlex
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,12 +13,13 @@ from typing import Any
 
 from headway.adapters import registry
 from headway.adapters.user_repository import UserRepository
+from headway.core import scope
 from headway.core.actions import Measure
 from headway.core.events import SessionKind, Side
 from headway.core.spec import ComparisonMethod, Spec, StabilityMode
 from headway.orchestrator.first import BaselineFails, baseline_count, check_baseline
 from headway.orchestrator.measuring import seed_of
-from headway.orchestrator.perform import REFERENCE_TREE, sample_event
+from headway.orchestrator.perform import REFERENCE_TREE, BranchTools, sample_event
 from headway.orchestrator.start import RunFacts, freeze, ground_of, proposer_type
 from headway.store.paths import StateRoot
 from headway.store.spec_file import LoadedSpec
@@ -37,6 +40,8 @@ class Trial:
         baseline_seconds: time of CP-1.
         run_hours: an upper estimate for `max_iterations`, agents' turns aside, bounded by `max_hours`.
         agent: who carries out hypotheses; None when the spec names none.
+        hypotheses: how many there are to begin with.
+        primary, direction: the metric that decides, and which way is better.
         notes: what a person should know before approving.
     """
 
@@ -52,6 +57,9 @@ class Trial:
     baseline_seconds: float
     run_hours: float
     agent: str | None
+    hypotheses: int
+    primary: str
+    direction: str
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +90,7 @@ def try_harness(
     facts: RunFacts = freeze(state, loaded, spec_path, user)
     ground = ground_of(state, loaded, facts, user, {**environment, "XDG_CACHE_HOME": str(scratch / "cache")})
     try:
+        hypotheses = len(ground.proposer.propose(BranchTools(ground)).items)
         tell("preparing a clean checkout")
         begun = datetime.now(UTC)
         paths = ground.run.experiment(0)
@@ -99,9 +108,63 @@ def try_harness(
         reading = ground.measuring.sample(REFERENCE_TREE, ground.base, paths.jobs / "measure-1", action.id, seed)
         event = sample_event(action, reading, seed, ground.relative)
         check_baseline(loaded.spec, event)
-        return _trial(loaded.spec, facts.base, event.elapsed_seconds, preparation, event, loaded.warnings, ground.user)
+        warnings = (*loaded.warnings, *words_on_missing_files(loaded.spec, ground.user.listing(ground.base).entries))
+        if not hypotheses and loaded.spec.agent is not None:
+            warnings = (*warnings, "there is no hypothesis: a run would end as soon as it is approved")
+        return _trial(
+            loaded.spec, facts.base, event.elapsed_seconds, preparation, event, hypotheses, warnings, ground.user
+        )
     finally:
         ground.jobs.close(wait=True)
+
+
+def words_on_absolute_paths(spec: Spec, root: Path) -> list[str]:
+    """Warn of a command that names the user's checkout: what it reads there is the same for every candidate (BR-71)."""
+    measurement = spec.measurement
+    commands = {
+        "command": measurement.command,
+        "setup_command": measurement.setup_command,
+        "build_command": measurement.build_command,
+        "checks_command": measurement.checks_command,
+    }
+    return [
+        f"measurement.{name} names your checkout ({root}): what it reads there, or imports from an environment that is "
+        "installed there, is not the candidate; name files relative to the checkout that it starts in"
+        for name, text in commands.items()
+        if text and re.search(rf"{re.escape(str(root))}(?![\w.-])", text)
+    ]
+
+
+def words_on_missing_files(spec: Spec, files: Collection[str]) -> list[str]:
+    """Warn of paths in the spec that name nothing in the commit: most are slips of the pen.
+
+    Args:
+        spec: its scopes, and the agent's command.
+        files: paths in the commit that a run would start from.
+    """
+    scopes = (("mutable", spec.scope.mutable), ("immutable", spec.scope.immutable))
+    found = [
+        f"scope.{name}: `{entry}` names no file of the commit"
+        for name, entries in scopes
+        for entry in entries
+        if not any(scope.matches(path, [entry]) for path in files)
+    ]
+    program = _program_of(spec)
+    if "/" in program and not program.startswith("/") and program.removeprefix("./") not in files:
+        found.append(
+            f"agent.command: `{program}` is not in the commit; an agent works in a folder that holds the committed "
+            "files alone: commit it, or give its absolute path"
+        )
+    return found
+
+
+def _program_of(spec: Spec) -> str:
+    """Give the first word of the agent's command, if it is plainly a program's name; else nothing."""
+    try:
+        words = shlex.split((spec.agent.command if spec.agent else None) or "")
+    except ValueError:
+        return ""
+    return words[0] if words and re.fullmatch(r"[\w./-]+", words[0]) else ""
 
 
 def samples_per_experiment(spec: Spec) -> int:
@@ -123,6 +186,7 @@ def _trial(
     seconds: float,
     preparation: float,
     event: Any,
+    hypotheses: int,
     warnings: tuple[str, ...],
     user: UserRepository,
 ) -> Trial:
@@ -137,6 +201,7 @@ def _trial(
     else:
         registry.find("agent", spec.agent.type)
     registry.find("proposer", proposer_type(spec))
+    notes += words_on_absolute_paths(spec, user.root)
     notes += event.notes
     return Trial(
         spec=spec.name,
@@ -149,7 +214,10 @@ def _trial(
         measurements_per_experiment=per_experiment,
         experiment_seconds=round(one, 3),
         baseline_seconds=round(preparation + baseline_count(spec, seconds) * seconds, 3),
-        run_hours=round(min(hours, spec.stopping.max_hours), 3),
+        run_hours=round(min(hours, spec.stopping.max_hours), 6),
         agent=spec.agent.type if spec.agent else None,
+        hypotheses=hypotheses,
+        primary=spec.metric.primary.name,
+        direction=str(spec.metric.primary.direction),
         notes=tuple(notes),
     )

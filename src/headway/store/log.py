@@ -299,7 +299,9 @@ class LogFile:
     def _index_of(self, iteration: int) -> int:
         index = self._version.index_of(iteration)
         if index is None:
-            raise RequestWrong(f"the log has no experiment {iteration}", str(self._path))
+            raise RequestWrong(
+                f"the log has no experiment {iteration}", str(self._path), "`headway log show` lists those that it has"
+            )
         return index
 
     def _settled(self) -> tuple[Version | None, Identity | None]:

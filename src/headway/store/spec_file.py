@@ -15,6 +15,7 @@ from headway.core.spec import Spec, SpecProblem
 from headway.core.spec_problems import notices, read_spec
 from headway.core.spec_rules import Location
 from headway.errors import OutsideFailed, RequestWrong, SpecInvalid
+from headway.store.shipped import spec_schema_path
 
 if TYPE_CHECKING:
     from ruamel.yaml import YAML
@@ -75,7 +76,7 @@ def parse_spec(text: bytes, name: str) -> LoadedSpec:
     if spec is None or document.problems:
         told = [*document.problems, *((document.line(problem), problem) for problem in problems)]
         told.sort(key=lambda pair: pair[0])
-        raise SpecInvalid(name, tuple(f"line {line}: {problem}" for line, problem in told))
+        raise SpecInvalid(name, tuple(f"line {line}: {problem}" for line, problem in told), spec_schema_path())
     warnings = tuple(f"line {document.line(notice)}: {notice}" for notice in notices(spec))
     return LoadedSpec(spec, text, hashlib.sha256(text).hexdigest(), warnings)
 

@@ -6,6 +6,7 @@ Source: LOG-STORE sections 4 and 5.
 """
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from headway.store.version import Version, number_of
 
 _FIELD = re.compile(rb"([A-Za-z_][\w.\-]*)[ ]*:(?=[ \r\n]|\Z)")
 _OPEN_KEY = re.compile(rb"[^\n]*:[ ]*(?:\#[^\n]*)?\r?\n(?:[ ]*(?:\#[^\n]*)?\r?\n)*([ ]+)(?=[^ \r\n\#])")
+
+WRITTEN_KEPT = 24
 
 
 class Splice(NamedTuple):
@@ -131,7 +134,7 @@ def spliced(version: Version, splices: Sequence[Splice]) -> tuple[int, bytes]:
 def entry_splice(version: Version, index: int, row: Mapping[str, Any]) -> Splice:
     """Put a new row in the place of the experiment at this place in the list, touching no more than needed."""
     start, end = version.layout.entry(version.buffer, index)
-    whole = _encoded(version, emit_entry(row, version.layout.indent))
+    whole = _noted(_encoded(version, emit_entry(row, version.layout.indent)))
     old = bytes(version.buffer[start:end])
     if _is_own(version, old, read_entry):
         return Splice(start, end, whole)
@@ -143,7 +146,7 @@ def entry_splice(version: Version, index: int, row: Mapping[str, Any]) -> Splice
 
 def row_bytes(version: Version, row: Mapping[str, Any]) -> bytes:
     """A row as an item of this version's list."""
-    return _encoded(version, emit_entry(row, version.layout.indent))
+    return _noted(_encoded(version, emit_entry(row, version.layout.indent)))
 
 
 def _replacement(version: Version, number: int, row: Mapping[str, Any]) -> Splice:
@@ -166,7 +169,7 @@ def _appended(version: Version, rows: list[Mapping[str, Any]]) -> list[Splice]:
 
 
 def _section_splice(version: Version, span: Span, value: Any) -> Splice:
-    whole = _encoded(version, emit_section(span.name, value))
+    whole = _noted(_encoded(version, emit_section(span.name, value)))
     old = bytes(version.buffer[span.start : span.end])
     if old == whole or _is_own(version, old, read_mapping):
         return Splice(span.start, span.end, whole)
@@ -240,8 +243,22 @@ def _same_text(before: Any, after: Any) -> bool:
     return emit_section("v", before) == emit_section("v", after)
 
 
+_written: OrderedDict[bytes, None] = OrderedDict()
+"""The last texts that this process made, known to be its own without reading them."""
+
+
+def _noted(text: bytes) -> bytes:
+    """Keep a text that was made just now, so that it is known when it is to be replaced."""
+    _written[text] = None
+    while len(_written) > WRITTEN_KEPT:
+        _written.popitem(last=False)
+    return text
+
+
 def _is_own(version: Version, old: bytes, quick: Any) -> bool:
     """Whether headway wrote this text itself and nobody has touched it."""
+    if old in _written:
+        return True
     try:
         quick(undented(old.decode("utf-8"), version.layout.indent if quick is read_entry else 0))
     except Unsure:

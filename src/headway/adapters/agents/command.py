@@ -14,6 +14,10 @@ from headway.core.spec import Agent as AgentSpec
 from headway.protocols import Attempt, ProgramEnd, Turn, TurnTools
 
 FINAL_TEXT_CHARACTERS = 4000
+SHELL_CANNOT_RUN = (126, 127)
+WHERE_IT_RUNS = (
+    "it starts in a folder that holds the committed files alone: give the program's absolute path, or commit it"
+)
 
 
 class CommandAgent:
@@ -46,6 +50,7 @@ class CommandAgent:
             deferred_deps=_texts(result.get("required_deps")),
             tokens=_count(result, "tokens"),
             usd=_dollars(result),
+            elapsed_seconds=end.elapsed_seconds,
         )
 
 
@@ -54,12 +59,15 @@ def _status(end: ProgramEnd) -> tuple[TurnStatus, str]:
     if end.ended in ("timeout", "idle_timeout"):
         limit = "its time limit" if end.ended == "timeout" else "the limit without output"
         return TurnStatus.TIMED_OUT, f"the agent's turn ran into {limit} after {end.elapsed_seconds:.0f} s"
+    if end.ended == "lost":
+        return TurnStatus.REFUSED, f"the agent's turn was killed from outside, or headway with it, {end.last_words}"
     said = str(end.result.get("status") or "")
     if said in ("refused", "needs_dependency", "failed"):
         return TurnStatus(said), str(end.result.get("reason") or f"the agent said `{said}`")
     if end.ended != "exited" or end.code != 0:
         how = f"exit code {end.code}" if end.ended == "exited" else "ended by a signal"
-        return TurnStatus.FAILED, f"the agent's command failed ({how}): {end.last_words or 'it said nothing'}"
+        hint = f"; {WHERE_IT_RUNS}" if end.ended == "exited" and end.code in SHELL_CANNOT_RUN else ""
+        return TurnStatus.FAILED, f"the agent's command failed ({how}): {end.last_words or 'it said nothing'}{hint}"
     return TurnStatus.COMPLETED, ""
 
 

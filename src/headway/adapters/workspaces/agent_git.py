@@ -28,6 +28,7 @@ _SHA256 = "[extensions]\n\tobjectformat = sha256\n"
 _DATE = "946684800 +0000"
 _SUBJECT = "the state to start from"
 _TEMPLATES_KEPT = 2
+_PACKS_KEPT = 12
 
 
 class AgentGit:
@@ -58,13 +59,17 @@ class AgentGit:
         if not template.is_dir():
             unfinished = area / f"{commit}.new"
             shutil.rmtree(unfinished, ignore_errors=True)
-            self._make(unfinished, commit)
+            self._make(unfinished, commit, _newest(area))
             unfinished.rename(template)
             self._forget_old(area, template)
         return template
 
-    def _make(self, folder: Path, commit: str) -> None:
-        """Write a repository that holds one root commit with the files of `commit`."""
+    def _make(self, folder: Path, commit: str, earlier: Path | None) -> None:
+        """Write a repository that holds one root commit with the files of `commit`.
+
+        Objects are taken over from an earlier template, so that only what is new is packed. What the few references
+        before it had may so lie in it unreferenced, until the next one is packed whole.
+        """
         private = self._private
         is_sha256 = private.user.object_format == "sha256"
         tree = private.tree_of(commit)
@@ -74,8 +79,14 @@ class AgentGit:
             root = private.store_object("commit", commit_text(tree, None, _SUBJECT, _DATE))
         for name in ("objects/pack", "refs/heads"):
             (folder / name).mkdir(parents=True)
-        words = ("pack-objects", "--revs", "-q", "--window=0", str(folder / "objects" / "pack" / "pack"))
-        run_git(private.place, *words, stdin=f"{root}\n".encode())
+        packs, besides = folder / "objects" / "pack", ""
+        if earlier is not None:
+            known = (earlier / "refs" / "heads" / "work").read_text().strip()
+            besides = f"^{known}^{{tree}}\n"  # the tree itself: of an unrelated commit git would pack all again
+            for path in (earlier / "objects" / "pack").iterdir():
+                (packs / path.name).hardlink_to(path)
+        words = ("pack-objects", "--revs", "-q", "--window=0", str(packs / "pack"))
+        run_git(private.place, *words, stdin=f"{root}\n{besides}".encode())
         run_git(private.place.at(None, folder / "index"), "read-tree", commit)
         (folder / "config").write_text(_CONFIG.format(version=int(is_sha256)) + (_SHA256 if is_sha256 else ""))
         (folder / "refs" / "heads" / "work").write_text(f"{root}\n")
@@ -87,3 +98,12 @@ class AgentGit:
         others = sorted((path for path in area.iterdir() if path != newest), key=lambda path: path.stat().st_mtime)
         for path in others[: max(0, len(others) - _TEMPLATES_KEPT + 1)]:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _newest(area: Path) -> Path | None:
+    """Give the newest whole template, unless it is made of many packs already."""
+    whole = [path for path in area.iterdir() if (path / "HEAD").is_file() and path.suffix != ".new"]
+    newest = max(whole, key=lambda path: path.stat().st_mtime, default=None)
+    if newest is None or len(list((newest / "objects" / "pack").glob("*.pack"))) >= _PACKS_KEPT:
+        return None
+    return newest

@@ -71,6 +71,11 @@ class NoChange:
 
 
 @dataclass(frozen=True)
+class TreeGone:
+    """The folder of the turn is gone, or no folder any more: nothing can be said of what was done in it."""
+
+
+@dataclass(frozen=True)
 class Scope:
     """Which paths may be changed, and which must not be, whatever the first says."""
 

@@ -19,7 +19,7 @@ from headway.adapters.git import run_git
 from headway.adapters.git_listing import Listing
 from headway.adapters.private_repository import PrivateRepository
 from headway.adapters.workspaces.agent_git import AgentGit
-from headway.adapters.workspaces.candidate import CandidateBuilder, CandidateBuilt, NoChange, Scope
+from headway.adapters.workspaces.candidate import CandidateBuilder, CandidateBuilt, NoChange, Scope, TreeGone
 from headway.adapters.workspaces.quick_checkout import check_out_quickly
 from headway.adapters.workspaces.shared_files import SharedCopies
 from headway.adapters.workspaces.tree_files import Kept, Signature, clear, remove, signatures
@@ -57,6 +57,11 @@ class Tree:
         self.index_file = index_file
         self.prepared: Prepared | None = None
         self.shared = SharedCopies(path)
+
+    @property
+    def is_there(self) -> bool:
+        """Say whether the folder exists, as a folder of its own and no link to elsewhere."""
+        return self.path.is_dir() and not self.path.is_symlink()
 
 
 class TreePool:
@@ -138,7 +143,7 @@ class TreePool:
         message: str,
         when: str | None,
         left_out: Iterable[str] = (),
-    ) -> CandidateBuilt | NoChange:
+    ) -> CandidateBuilt | NoChange | TreeGone:
         """Make a commit of what was changed in a tree, as far as the scope allows.
 
         The commit is in the private repository, child of `base_commit`; no ref is set. The tree is read, never
@@ -153,9 +158,12 @@ class TreePool:
             when: date of the commit, in a form of git's; None: now.
             left_out: untracked files and folders that are not looked at (shared files, build caches).
         Returns: the commit with its changes, or that nothing in scope was changed; with evidence of all that was
-            changed out of scope and is not in the commit.
+            changed out of scope and is not in the commit. `TreeGone` where there is no such folder: a link that stands
+            in its place is never followed.
         Raises: GitFailed, TreeStuck.
         """
+        if not tree.is_there:
+            return TreeGone()
         builder = CandidateBuilder(self.private, tree.name, tree.path, base_commit, Scope(in_mutable, in_immutable))
         prepared = tree.prepared
         if prepared is not None:

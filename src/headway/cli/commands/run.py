@@ -59,6 +59,7 @@ def gate_lines(ended: "RunEnded", gate: "Status") -> list[str]:
         *ended_lines(ended)[:-1],
         "this run waits for a person's yes to its limits:",
         *(f"  {line}" for line in table(_flat(gate.caps))),
+        *(f"to know before approving: {notice}" for notice in gate.notices),
         "to approve:",
         f"  {gate.next_action.command}",
         f"why: {gate.next_action.why}",

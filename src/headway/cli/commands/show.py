@@ -44,6 +44,7 @@ def experiment_lines(row: Mapping[str, Any], records: tuple[Mapping[str, Any], .
         *_change_lines(row),
         *_gate_lines(row),
         *_metric_lines(row.get("metrics"), "samples"),
+        *_note_lines(records),
         *_told("diagnostics", values(row["diagnostics"]) if row.get("diagnostics") else None),
         *_verdict_lines(row),
         *_comparison_lines(row),
@@ -103,6 +104,13 @@ def _metric_lines(metrics: Any, label: str, indent: str = "") -> list[str]:
 def _metric_row(name: str, value: Any) -> tuple[str, str, str]:
     samples = value.get("samples") if isinstance(value, Mapping) else None
     return name, values({"=": value}).removeprefix("= "), samples_text(samples) if samples else ""
+
+
+def _note_lines(records: tuple[Mapping[str, Any], ...]) -> list[str]:
+    """Give what the samples' records note: processes that were left running, values that disagreed."""
+    taken = [record.get("data") or {} for record in records if record.get("kind") == "sample_taken"]
+    notes = [f"  {data.get('side')} {data.get('index')}: {note}" for data in taken for note in data.get("notes") or ()]
+    return ["notes on samples:", *notes] if notes else []
 
 
 def _verdict_lines(row: Mapping[str, Any]) -> list[str]:

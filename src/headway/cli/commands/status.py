@@ -44,13 +44,17 @@ def status_lines(status: "Status") -> list[str]:
 
 
 def _backlog(status: "Status") -> str:
-    parts = ["not filled yet" if status.backlog is None else f"{status.backlog} hypotheses wait"]
+    parts = ["not filled yet" if status.backlog is None else _waiting(status.backlog)]
     if status.deferred:
         names = sorted({name for item in status.deferred for name in item.required_deps})
         parts.append(f"{len(status.deferred)} of them for approval of {', '.join(names)}")
     if status.dropped:
-        parts.append(f"{status.dropped} were dropped without a candidate")
+        parts.append(f"{status.dropped} dropped without a candidate")
     return ", ".join(parts)
+
+
+def _waiting(many: int) -> str:
+    return "1 hypothesis waits" if many == 1 else f"{many} hypotheses wait"
 
 
 def _budget_row(budget: "Budget") -> tuple[str, str]:
