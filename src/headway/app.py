@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -45,7 +45,7 @@ from headway.core.spec import Spec
 from headway.core.spec_changes import changes_between, is_free
 from headway.core.stages import stage_of
 from headway.core.stopping import approved_dependencies
-from headway.errors import HeadwayError, OutsideFailed, RequestWrong
+from headway.errors import BranchCheckedOut, HeadwayError, OutsideFailed, RequestWrong
 from headway.orchestrator.closing import finish_run
 from headway.orchestrator.demo import set_up_example
 from headway.orchestrator.first import create_log, measure_baseline, noise_warning, noise_words
@@ -60,9 +60,13 @@ from headway.orchestrator.start import (
     frozen_spec,
     ground_of,
     is_as_frozen,
+    move_into,
     newest_run,
     read_facts,
+    refuse_lost_log,
+    refuse_start,
     refuse_unsupported,
+    run_of,
     trees_of,
 )
 from headway.orchestrator.trial import Trial, try_harness, words_on_absolute_paths
@@ -155,6 +159,7 @@ def _checked(state: StateRoot) -> StateRoot:
 def read_log(state: StateRoot) -> tuple[LogFile, Log]:
     """Open a run's log for reading and give its view. Raises: RequestWrong when CP-1 was not reached; DataDamaged."""
     if not state.log.is_file():
+        refuse_lost_log(state)
         raise RequestWrong(
             "this run has no log yet: its baseline was not measured to the end",
             str(state.log),
@@ -175,6 +180,7 @@ def status(where: Where) -> Status:
     state = where.existing()
     loaded = frozen_spec(state)
     if not state.log.is_file():
+        refuse_lost_log(state)
         return status_of(None, loaded.spec, None, live_owner(state) is not None, str(state.root))
     _, log = read_log(state)
     gate = objections(log.approval, loaded.spec, loaded.sha256)
@@ -410,8 +416,8 @@ def _run_owned(
     tell: Tell,
     on_event: Callable[[Event, Log], None],
 ) -> RunEnded:
-    if wishes.fresh and state.spec.is_file():
-        _archive_run(state, where, tell)
+    if wishes.fresh and loaded is not None:
+        _archive_run(state, loaded, where, tell)
     changed: tuple[str, ...] = ()
     facts: RunFacts | None = None
     run_id = newest_run(state)
@@ -423,6 +429,7 @@ def _run_owned(
         if log.run_state is not None and log.run_state.status == RunStatus.FINAL and not changed:
             return _already_final(state, frozen_spec(state).spec, log, file)
     elif state.spec.is_file() and run_id is not None:
+        refuse_lost_log(state)
         facts = read_facts(state, run_id)
         if loaded is not None and not is_as_frozen(state, facts, loaded, where.repository()):
             facts = None  # nothing was measured yet: begin with spec and code as they are now
@@ -579,10 +586,10 @@ def _refreeze(state: StateRoot, loaded: LoadedSpec, run_id: str) -> tuple[str, .
     The old pair of spec and approval is archived; the gate is presented again, for the approval no longer fits.
     Raises: RequestWrong naming the fields that need a fresh start.
     """
-    before = state.spec.read_bytes()
+    old = frozen_spec(state)
+    before = old.text
     if before == loaded.text:
         return ()
-    old = frozen_spec(state)
     fields = changes_between(old.spec, loaded.spec)
     fixed = [f for f in fields if not is_free(f)]
     if fixed:
@@ -596,45 +603,62 @@ def _refreeze(state: StateRoot, loaded: LoadedSpec, run_id: str) -> tuple[str, .
     _, log = read_log(state)
     if log.approval is not None:
         write_atomic(archive / f"approval-{old.sha256[:12]}.json", json.dumps(to_row(log.approval)).encode() + b"\n")
-    write_atomic(state.spec, loaded.text)
     _add_hypotheses(state, old.spec, loaded.spec)
+    write_atomic(state.spec, loaded.text)
     return tuple(fields) or ("comments or layout",)
 
 
 def _add_hypotheses(state: StateRoot, old: Spec, new: Spec) -> None:
-    """Put hypotheses that a changed spec adds into the backlog."""
-    known = {item.headway.id for item in own_hypotheses(old) if item.headway}
-    fresh = [item for item in own_hypotheses(new) if item.headway and item.headway.id not in known]
+    """Put hypotheses that a changed spec adds into the backlog; one that is in it already is not added twice."""
     file, log = read_log(state)
+    known = {item.headway.id for item in (*own_hypotheses(old), *(log.backlog or ())) if item.headway}
+    fresh = [item for item in own_hypotheses(new) if item.headway and item.headway.id not in known]
     if fresh and log.backlog is not None:
         file.commit([SetSection("hypothesis_backlog", [to_row(i) for i in (*log.backlog, *fresh)])])
 
 
-def _archive_run(state: StateRoot, where: Where, tell: Tell) -> None:
-    """Move a run's log, spec, digest, cache and refs out of the way; nothing of it is deleted."""
-    run_id = newest_run(state)
-    spec_name = frozen_spec(state).spec.name
-    if run_id is None:
-        state.spec.unlink()
-        return
-    archive = ensure_folder(state.run(run_id).archive)
-    for path in (state.log, state.spec, state.digest, state.judge_cache, state.root / "instructions.md"):
-        if path.is_file():
-            path.replace(archive / path.name)
-    harness = state.root / "harness"
-    if harness.is_dir():
-        harness.replace(archive / "harness")
+def _archive_run(state: StateRoot, loaded: LoadedSpec, where: Where, tell: Tell) -> None:
+    """Move a run's spec, refs, digest, cache and log out of the way; nothing of it is deleted.
+
+    The log goes last: a start that died in between is found by it, and asking once more completes the move. What is
+    damaged or missing is no hindrance.
+    Raises: BranchCheckedOut; what `freeze` refuses is refused before anything is moved.
+    """
     user = where.repository()
+    refuse_start(user, loaded.spec)
+    spec_name = _frozen_name(state, loaded.spec.name)
     branch = f"refs/heads/optimize/{spec_name}"
+    worktree = user.checked_out_branches().get(branch)
+    if worktree is not None:
+        raise BranchCheckedOut(branch.removeprefix("refs/heads/"), str(worktree))
     tip = user.read_ref(branch)
-    if tip is not None:
-        user.update_ref(f"refs/heads/optimize-archive/{spec_name}/{run_id}", tip, None)
-        user.delete_ref(branch, tip)
+    if tip is None and not state.spec.is_file() and not state.log.is_file():
+        return
+    run_id = run_of(state)
+    archive = ensure_folder(state.run(run_id).archive)
+    move_into(archive, state.spec, state.digest, state.judge_cache, state.root / "instructions.md")
+    move_into(archive, state.root / "harness")
+    _archive_branch(user, branch, f"refs/heads/optimize-archive/{spec_name}/{run_id}", tip)
     base = user.read_ref(f"refs/headway/{spec_name}/base")
     if base is not None:
         user.delete_ref(f"refs/headway/{spec_name}/base", base)
     _archive_private_refs(state, user, spec_name, run_id)
+    move_into(archive, state.log)
     tell(f"archived run {run_id} under {archive}")
+
+
+def _frozen_name(state: StateRoot, otherwise: str) -> str:
+    with suppress(HeadwayError):
+        return frozen_spec(state).spec.name
+    return otherwise
+
+
+def _archive_branch(user: UserRepository, branch: str, archived: str, tip: str | None) -> None:
+    if tip is None:
+        return
+    if user.read_ref(archived) != tip:
+        user.update_ref(archived, tip, None)
+    user.delete_ref(branch, tip)
 
 
 def _archive_private_refs(state: StateRoot, user: UserRepository, spec_name: str, run_id: str) -> None:
@@ -665,7 +689,14 @@ def approve(spec_path: Path, where: Where, name: str, uncapped_spend: bool, tell
                 str(spec_path),
                 "run `headway run SPEC` first: it shows what changed and presents the gate",
             )
-        file, _ = read_log(state)
+        file, log = read_log(state)
+        is_over = log.run_state is not None and log.run_state.status == RunStatus.FINAL
+        if is_over and not objections(log.approval, loaded.spec, loaded.sha256):
+            raise RequestWrong(
+                "this run is over: there is nothing to approve",
+                str(state.log),
+                "`headway wrap-up --continue` reopens it; `headway run SPEC --fresh` begins a new one",
+            )
         return _approve(file, loaded, name, uncapped_spend)
 
 
@@ -769,6 +800,7 @@ def _wrap_up_edits(log: Log, spec: Spec, wishes: WrapUpWishes) -> list[Edit]:
     extension = log.run_state.headway or RunStateHeadway()
     edits: list[Edit] = []
     if wishes.approve_deps:
+        _refuse_unneeded(log, spec, wishes.approve_deps)
         names = tuple(dict.fromkeys([*extension.approved_deps, *wishes.approve_deps]))
         extension = extension.model_copy(update={"approved_deps": names})
         approved = frozenset(spec.dependencies.approved) | frozenset(names)
@@ -781,6 +813,19 @@ def _wrap_up_edits(log: Log, spec: Spec, wishes: WrapUpWishes) -> list[Edit]:
     state = log.run_state.model_copy(update={"status": status, "pending_waits": waits, "headway": extension})
     edits.append(SetSection("run_state", to_row(state)))
     return edits
+
+
+def _refuse_unneeded(log: Log, spec: Spec, names: Sequence[str]) -> None:
+    """Refuse the approval of dependencies that no waiting hypothesis needs. Raises: RequestWrong."""
+    waiting = deferred(log.backlog or (), approved_dependencies(log, spec))
+    needed = sorted({name for item in waiting for name in item.required_deps})
+    unneeded = [name for name in names if name not in needed]
+    if unneeded:
+        raise RequestWrong(
+            f"no hypothesis waits for {', '.join(unneeded)}",
+            "headway wrap-up --approve-dep",
+            f"hypotheses wait for: {', '.join(needed) or 'nothing'}; `--continue` goes on without an approval",
+        )
 
 
 def _approved_item(item: BacklogItem, approved: frozenset[str]) -> BacklogItem:

@@ -130,7 +130,9 @@ class RefMoved(OutsideFailed):
         super().__init__(
             f"{ref} was expected at {expected or 'no commit'} and is at {found or 'no commit'}",
             where,
-            f"look at what moved it (`git log {ref}`), put it back or delete it, then `headway resume`",
+            (f"look at what moved it (`git log {found[:12]}`), then " if found else "")
+            + (f"put it back (`git update-ref {ref} {expected}`), then " if expected else "delete it, then ")
+            + "`headway resume`",
         )
         self.args = (ref, expected, found, where)
         self.ref, self.expected, self.found = ref, expected, found

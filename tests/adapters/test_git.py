@@ -219,6 +219,20 @@ def test_lfs_pointers_are_named_where_no_filter_is(repository: Repository, monke
     assert user.lfs_pointers(user.head, ["c.bin"]) == []
 
 
+def test_a_filter_that_skips_the_data_is_none(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BR-51: after `git lfs install --skip-smudge` a tree holds pointers, however good the filter looks."""
+    repository.write({".gitattributes": "*.bin filter=lfs\n", "a.bin": POINTER})
+    repository.commit()
+    monkeypatch.setenv("HOME", str(repository.home))
+    program = repository.home / "git-lfs"
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", f"{repository.home}:{os.environ['PATH']}")
+    for words, found in (("filter-process --skip", ["a.bin"]), ("filter-process", [])):
+        repository.git("config", "filter.lfs.process", f"git-lfs {words}")
+        user = find_repository(repository.root)
+        assert user.lfs_pointers(user.head) == found
+
+
 def test_lfs_pointers_are_no_matter_with_a_filter_or_without_lfs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -160,6 +160,15 @@ def test_closing_waits_for_measurements_and_ends_the_rest(jobs: Jobs, tmp_path: 
         jobs.run(a_job(tmp_path / "late"))
 
 
+def test_an_end_that_was_asked_for_is_no_death(jobs: Jobs, tmp_path: Path) -> None:
+    """BR-22: closing says so in the exit; else each stop by hand would count against the experiment under way."""
+    ended: list[JobExit] = []
+    agent = in_background(jobs, a_job(tmp_path / "agent", "sleep 60", kind=JobKind.AUTHOR), ended)
+    jobs.close(wait=True)
+    agent.join(5)
+    assert [(it.status, it.reason) for it in ended] == [(JobStatus.CANCELED, supervisor.ASKED_FOR)]
+
+
 def test_a_killed_supervisor_is_replaced_by_the_next_job(jobs: Jobs, tmp_path: Path) -> None:
     """Agents end with it, measurements are waited for all the same, and new jobs get a new one."""
     ended: list[JobExit] = []

@@ -163,6 +163,21 @@ def test_an_agent_that_fails_whatever_it_is_asked_costs_no_hypothesis() -> None:
     assert (found.reason, found.returns_to_backlog) == ("not found", True)
 
 
+def test_an_agent_that_fails_on_everything_costs_no_hypothesis_its_place() -> None:
+    """While the run is about to be blocked for it, the third failure is no fault of the hypothesis."""
+    item = an_item(headway={"attempts": 2})
+    failed = turn(status=TurnStatus.FAILED, reason="no login")
+    assert dropped(step(failed, item=item, agent_failures=3)).returns_to_backlog
+    assert not dropped(step(failed, item=item, agent_failures=2)).returns_to_backlog
+
+
+def test_a_tree_that_is_gone_when_its_turn_is_over_is_the_turns_failure() -> None:
+    """Nobody can say what was changed: the hypothesis goes back, and no empty candidate is taken for its answer."""
+    gone = nothing_built().model_copy(update={"tree_gone": True})
+    assert dropped(step(turn(), gone)).returns_to_backlog
+    assert not dropped(step(turn(), gone, item=an_item(headway={"attempts": 2}))).returns_to_backlog
+
+
 def test_no_further_turn_is_asked_of_an_agent_that_failed_three_times_in_a_row() -> None:
     """The hypothesis goes back as it is."""
     found = dropped(step(agent_failures=3, agent_trouble="rate limit"))
@@ -229,6 +244,14 @@ def test_a_crash_of_the_first_sample_gets_a_repair_turn() -> None:
     found = step(turn(), built(), prepared(), INVALID)
     assert isinstance(found, Author)
     assert found.repair == "the measurement failed:\nno JSON"
+
+
+def test_what_is_kept_after_a_repair_is_the_candidate_that_was_decided() -> None:
+    """Never the one before it, whose own first sample crashed: the decision has one key for all attempts."""
+    known = (turn(), built(), prepared(), INVALID, turn(attempt=2), built(attempt=2), prepared(attempt=2))
+    found = step(*known, sample(seconds=8.0, attempt=2), decided())
+    assert isinstance(found, Decided)
+    assert (found.attempt, found.candidate.commit) == (2, "commit-1-2")
 
 
 def test_no_repair_after_a_valid_value() -> None:

@@ -43,7 +43,7 @@ def a_log() -> Document:
             "outcome": "runner_up_kept",
             "comparisons": [
                 {"kind": "standalone", **pairing, **sides},
-                {"kind": "integrated", **pairing, **sides, "headway": {"k": 3}},
+                {"kind": "integrated", **pairing, "candidate_revision": "c1", **sides, "headway": {"k": 3}},
             ],
             "sample_count": 2,
             "commit": "c1",
@@ -169,6 +169,7 @@ FAULTS: list[tuple[str, Callable[[Document], None], str, str]] = [
     ("a metric that is text", _entry(2, metrics={"time": "1.5"}), "warning", "experiments[2].metrics.time"),
     ("a keep without commit", _without("experiments", 0, "commit"), "error", "experiments[0].commit"),
     ("a commit without keep", _entry(2, commit="d1"), "error", "experiments[2].commit"),
+    ("a keep of what was not measured", _entry(0, commit="e9"), "error", "experiments[0].commit"),
     ("a keep whose gate failed", _entry(0, gates_passed=False), "error", "experiments[0].gates_passed"),
     ("a crash without words", _without("experiments", 2, "error_message"), "warning", "experiments[2].error_message"),
     (

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from headway.adapters.private_repository import Conflict, PrivateRepository
 from headway.adapters.user_repository import UserRepository, find_repository
-from headway.adapters.workspaces.candidate import CandidateBuilt, NoChange
+from headway.adapters.workspaces.candidate import CandidateBuilt, NoChange, TreeGone
 from headway.adapters.workspaces.worktree import Tree, TreePool
 from headway.core.approval import caps_of
 from headway.core.edits import Edit, SetSection
@@ -147,7 +147,7 @@ class DyingPool(TreePool):
         with self.edges.around("prepare_for_agent"):
             super().prepare_for_agent(tree, commit, keep)
 
-    def candidate(self, tree: Tree, base_commit: str, **how: Any) -> CandidateBuilt | NoChange:
+    def candidate(self, tree: Tree, base_commit: str, **how: Any) -> CandidateBuilt | NoChange | TreeGone:
         """Make the candidate's commit, between two edges."""
         with self.edges.around("candidate"):
             return super().candidate(tree, base_commit, **how)

@@ -28,7 +28,7 @@ LONGEST_LIFE = 40
 LONGEST_LIFE_WITH_POWER_CUTS = 150
 """Likewise, enough to come to a commit now and then: what no commit rests on need not be synced."""
 DELICATE = ("publish", "integration_started", "candidate_integrated", "hypothesis_dispatched", "sync", "commit")
-SINGLES = 8
+SINGLES = 6
 
 
 @cache
@@ -138,6 +138,17 @@ def test_a_keep_whose_process_died_around_the_branchs_move_is_kept_once(
     commits = run.repository.git("rev-list", "--reverse", "HEAD..optimize/edges").split()
     assert [row["commit"] for row in rows] == commits
     assert [row["outcome"] for row in rows] == ["kept", "runner_up_kept"]
+
+
+def test_a_digest_that_a_death_left_unwritten_is_written_at_the_next_start(tmp_path: Path) -> None:
+    """The next hypotheses never start from an older digest than the log."""
+    run = an_edge_run(tmp_path / "run")
+    with pytest.raises(Crash):
+        run.to_the_end(dies_at="before write strategy-digest.md")
+    assert not run.state.digest.exists()
+    with pytest.raises(Crash):
+        run.to_the_end(dies_at="before record hypothesis_dispatched")
+    assert "wins: a.first = 7" in run.state.digest.read_text()
 
 
 def test_records_name_no_fact_twice_and_the_log_passes_its_check_after_any_death(tmp_path: Path) -> None:

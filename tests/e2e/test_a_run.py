@@ -112,6 +112,7 @@ def test_a_hypothesis_with_an_unapproved_dependency_waits_for_wrap_up(tmp_path: 
     toy.headway("run", str(toy.spec), "--approve-as", "me", check=7)
     assert toy.outcomes() == ["reverted", "deferred_needs_approval"]
     assert "numpy" in toy.log()["experiments"][1]["deferred_reason"]
+    assert "numpy" in toy.headway("wrap-up", "--approve-dep", "nympy", check=1).err
     toy.headway("wrap-up", "--approve-dep", "numpy")
     toy.headway("resume")
     assert toy.outcomes() == ["reverted", "deferred_needs_approval", "kept"]

@@ -71,7 +71,7 @@ class PrivateRepository:
         Raises: RequestWrong when it was made for a repository of another object format; GitFailed; OSError.
         """
         path = path.absolute()
-        if not (path / "HEAD").is_file():
+        if not _is_whole(path):
             _create(path, user)
         repository = cls(path, user)
         repository._refresh()
@@ -356,6 +356,11 @@ class PrivateRepository:
             )
 
 
+def _is_whole(path: Path) -> bool:
+    """Say whether git takes a folder for a repository."""
+    return (path / "HEAD").is_file() and all((path / name).is_dir() for name in ("objects", "refs"))
+
+
 def _create(path: Path, user: UserRepository) -> None:
     """Make the repository beside its place and move it there whole."""
     unfinished = path.with_name(f"{path.name}.new")
@@ -372,6 +377,7 @@ def _create(path: Path, user: UserRepository) -> None:
 def _write(path: Path, data: bytes) -> None:
     """Write a small file unless it holds the same bytes."""
     if not path.is_file() or path.read_bytes() != data:
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
 
 

@@ -205,6 +205,16 @@ def _check_row(row: _Row, departure: Severity, numbers: set[int | None]) -> Iter
     yield from _check_outcome(row, departure)
     yield from _check_merge(row, numbers)
     yield from _check_comparisons(row)
+    yield from _check_commit(row, departure)
+
+
+def _check_commit(row: _Row, departure: Severity) -> Iterator[Finding]:
+    """A kept commit is one whose bytes were measured (CONTRACTS section 6)."""
+    commit, comparisons = row.row.get("commit"), row.row.get("comparisons")
+    pairings = [p for p in comparisons if isinstance(p, Mapping)] if isinstance(comparisons, list) else []
+    measured = {p.get("candidate_revision") for p in pairings} - {None}
+    if commit is not None and measured and commit not in measured:
+        yield row.finding(departure, "commit", "no comparison measured this commit")
 
 
 def _check_outcome(row: _Row, departure: Severity) -> Iterator[Finding]:

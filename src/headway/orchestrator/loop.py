@@ -265,7 +265,7 @@ class Loop:
         A fact that changes nothing in the log is synced with the next one that does: until then its job's folder, which
         is durable, would give it again.
         """
-        if draft.edits:
+        if draft.edits or any(isinstance(event, AgentTurnEnded) for event in draft.events):
             for file, _ in (*self._records.values(), *([self._run_records] if self._run_records else [])):
                 file.sync()
         self.file.commit(coalesced(draft.edits))

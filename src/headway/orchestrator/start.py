@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,12 +22,13 @@ from headway.adapters.workspaces.worktree import TreePool
 from headway.core import scope
 from headway.core.spec import Spec
 from headway.core.spec_support import refusals
-from headway.errors import DataDamaged, RequestWrong
+from headway.errors import DataDamaged, HeadwayError, OutsideFailed, RequestWrong
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.measuring import Measuring
 from headway.protocols import Agent
-from headway.store.atomic import write_atomic
-from headway.store.paths import StateRoot, ensure_folder, new_run_id, prepare_state_root
+from headway.store.atomic import disk_failure, write_atomic
+from headway.store.log import LogFile
+from headway.store.paths import StateRoot, ensure_folder, iteration_of, new_run_id, prepare_state_root
 from headway.store.spec_file import LoadedSpec, load_spec
 
 INSTRUCTIONS_CHARACTERS = 8_000
@@ -105,13 +107,18 @@ def refuse_unusable_base(user: UserRepository) -> None:
         )
 
 
+def refuse_start(user: UserRepository, spec: Spec) -> None:
+    """Refuse a repository that a run of this spec cannot start from. Raises: ScopeDirty, RequestWrong."""
+    refuse_unusable_base(user)
+    refuse_dirty(user, spec)
+
+
 def freeze(state: StateRoot, loaded: LoadedSpec, spec_path: Path, user: UserRepository) -> RunFacts:
     """CP-0: take a run id and write the frozen spec; give the run's facts.
 
     Raises: ScopeDirty and RequestWrong, before anything is written.
     """
-    refuse_unusable_base(user)
-    refuse_dirty(user, loaded.spec)
+    refuse_start(user, loaded.spec)
     prepare_state_root(state.root)
     run_id = new_run_id(state, datetime.now(UTC))
     ensure_folder(state.run(run_id).folder)
@@ -185,9 +192,50 @@ def newest_run(state: StateRoot) -> str | None:
     return names[-1] if names else None
 
 
+def run_of(state: StateRoot) -> str:
+    """Give the id of the run that a state root holds, whatever of it is missing or damaged; a new one for none."""
+    with suppress(HeadwayError):
+        run_id = str(LogFile.open(state.log).section("run_id"))
+        if state.run(run_id).folder.parent == state.runs:
+            return run_id
+    return newest_run(state) or new_run_id(state, datetime.now(UTC))
+
+
+def move_into(archive: Path, *paths: Path) -> None:
+    """Move what is there of some files and folders into an archive. Raises: DiskFailed."""
+    for path in paths:
+        try:
+            path.replace(archive / path.name)
+        except FileNotFoundError:
+            continue
+        except OSError as problem:
+            raise disk_failure(problem, path) from problem
+
+
+def refuse_lost_log(state: StateRoot) -> None:
+    """Refuse a state root whose log is gone although experiments were carried out. Raises: DataDamaged."""
+    run_id = newest_run(state)
+    folders = state.run(run_id).experiments.glob("exp*") if run_id is not None else ()
+    if any(iteration_of(folder.name) for folder in folders):
+        raise DataDamaged(
+            "the experiment log is gone, although experiments were carried out",
+            str(state.log),
+            "put it back from a copy, or begin anew with `headway run SPEC --fresh`: the experiments' folders stay",
+        )
+
+
 def frozen_spec(state: StateRoot) -> LoadedSpec:
-    """Read the frozen spec."""
-    return load_spec(state.spec)
+    """Read the frozen spec. Raises: DataDamaged when it is missing, or no spec any more."""
+    try:
+        return load_spec(state.spec)
+    except OutsideFailed:
+        raise
+    except RequestWrong as problem:
+        raise DataDamaged(
+            f"the frozen spec cannot be read: {problem.what}",
+            str(state.spec),
+            "put it back from a copy, or begin anew with `headway run SPEC --fresh`",
+        ) from problem
 
 
 def cache_root(environment: Mapping[str, str]) -> Path:
