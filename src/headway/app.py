@@ -36,8 +36,10 @@ from headway.core.records import (
     BacklogItem,
     Caps,
     DepStatus,
+    Outcome,
     RunStateHeadway,
     RunStatus,
+    Stop,
     to_row,
 )
 from headway.core.report import OpenExperiment, RunFigures, Status, run_figures, status_of, under_way
@@ -770,13 +772,13 @@ def wrap_up(where: Where, wishes: WrapUpWishes, tell: Tell) -> WrappedUp:
     loaded = frozen_spec(state)
     with _owned(state, "headway wrap-up", tell):
         file, log = read_log(state)
+        facts = read_facts(state, log.run_id)
         edits = _wrap_up_edits(log, loaded.spec, wishes)
         if edits:
             file.commit(edits)
         log = view_of(file)
         figures = run_figures(log, loaded.spec)
         if wishes.done:
-            facts = read_facts(state, log.run_id)
             ground = ground_of(state, loaded, facts, where.repository(), where.environment)
             finish_run(ground, log, figures)
     waiting = deferred(log.backlog or (), approved_dependencies(log, loaded.spec))
@@ -795,6 +797,8 @@ def wrap_up(where: Where, wishes: WrapUpWishes, tell: Tell) -> WrappedUp:
 
 
 def _wrap_up_edits(log: Log, spec: Spec, wishes: WrapUpWishes) -> list[Edit]:
+    if wishes.done:
+        _refuse_unfinished(log)
     if log.run_state is None or not (wishes.approve_deps or wishes.go_on or wishes.done):
         return []
     extension = log.run_state.headway or RunStateHeadway()
@@ -810,9 +814,39 @@ def _wrap_up_edits(log: Log, spec: Spec, wishes: WrapUpWishes) -> list[Edit]:
     waits = () if wishes.done else tuple(w for w in log.waits if w.headway and w.headway.iteration is not None)
     if not wishes.done:
         extension = extension.model_copy(update={"stop": None})
+    elif extension.stop is None:
+        extension = extension.model_copy(update={"stop": CLOSED})
+    if wishes.done and log.dispatched:
+        edits.append(SetSection("hypothesis_backlog", [to_row(item) for item in _with_undone(log)]))
     state = log.run_state.model_copy(update={"status": status, "pending_waits": waits, "headway": extension})
     edits.append(SetSection("run_state", to_row(state)))
     return edits
+
+
+CLOSED = Stop(
+    reason="closed", detail="closed by a person", continue_with="`headway wrap-up --continue` reopens the run"
+)
+
+
+def _refuse_unfinished(log: Log) -> None:
+    """Refuse to close a run that has not begun, or whose last batch is not decided. Raises: RequestWrong."""
+    if log.run_state is None:
+        raise RequestWrong(
+            "the run has not begun: there is nothing to close", "headway wrap-up --done", "`headway status` says more"
+        )
+    open_ = [e.iteration for e in log.of_batch(log.ticks + 1) if not Outcome(e.outcome).is_final]
+    if open_:
+        raise RequestWrong(
+            f"experiment {', '.join(map(str, open_))} is measured and not decided yet",
+            "headway wrap-up --done",
+            "`headway resume --max-ticks 1` carries it to its end; then close the run",
+        )
+
+
+def _with_undone(log: Log) -> tuple[BacklogItem, ...]:
+    """Give the backlog with the hypotheses at its head whose turn had begun and that no entry tells of."""
+    undone = [w.headway.hypothesis for w in log.dispatched if w.headway is not None]
+    return (*(item for item in undone if item is not None), *(log.backlog or ()))
 
 
 def _refuse_unneeded(log: Log, spec: Spec, names: Sequence[str]) -> None:

@@ -649,7 +649,7 @@ def test_a_patch_in_a_tree_becomes_a_candidate(bench: Bench) -> None:
 
 
 def test_a_common_candidate_takes_one_git_call(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An experiment's share of git: one call to read what was changed, once; one to build; none to prepare."""
+    """An experiment's share of git in the common case: one call to build its candidate, none to prepare trees."""
     calls: list[str] = []
     execute = git_calls._execute
 
@@ -664,7 +664,7 @@ def test_a_common_candidate_takes_one_git_call(bench: Bench, monkeypatch: pytest
     (tree.path / "src/solve.py").write_text("better\n")
     built = bench.built(tree)
     bench.pool.prepare(bench.pool.tree("measure"), built.commit)
-    assert calls == ["cat-file", "diff-tree"]
+    assert calls == ["diff-tree"]
 
 
 # Shared files

@@ -22,7 +22,15 @@ SAMPLE = ev.SampleTaken(
 DECIDED = ev.SessionEnded(iteration=1, session=ev.SessionKind.STANDALONE, answer={"decision": "keep"})
 BEGUN = ev.IntegrationStarted(iteration=1, session=ev.SessionKind.STANDALONE, commit="c" * 40, reference="r" * 40)
 WALK: tuple[ev.Event, ...] = (TURN, BUILT, READY, SAMPLE, DECIDED, BEGUN)
-WORDS = ("turn has not ended", "no candidate", "is built", "is ready", "1 sample taken", "decided: keep", "has begun")
+WORDS = (
+    "turn has not ended",
+    "no candidate",
+    "a candidate is built",
+    "is ready",
+    "1 sample taken",
+    "decided: keep",
+    "has begun",
+)
 
 
 @pytest.mark.parametrize("length", range(len(WORDS)))

@@ -50,6 +50,19 @@ class Conflict:
     detail: str
 
 
+def store_loose(objects: Path, kind: str, content: bytes) -> str:
+    """Store a loose object without starting git, and give its hash; for SHA-1 repositories alone.
+
+    Args:
+        objects: a repository's object folder.
+        kind: `blob`, `tree` or `commit`.
+        content: its bytes, as git has them behind the header.
+    """
+    gitdb: Any = importlib.import_module("gitdb")  # comes with GitPython, which is imported lazily too
+    stored = gitdb.LooseObjectDB(str(objects)).store(gitdb.IStream(kind, len(content), io.BytesIO(content)))
+    return str(stored.hexsha.decode("ascii"))
+
+
 class PrivateRepository:
     """The private repository of one run. Threads may share it; each tree's index is used by one at a time."""
 
@@ -62,6 +75,7 @@ class PrivateRepository:
         self._listings: OrderedDict[str, Listing] = OrderedDict()
         self._trees: OrderedDict[str, str] = OrderedDict()
         self._blobs: OrderedDict[str, bytes] = OrderedDict()
+        self._made: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 
     @classmethod
     def open_or_create(cls, path: Path, user: UserRepository) -> "PrivateRepository":
@@ -118,16 +132,15 @@ class PrivateRepository:
                 self._trees.popitem(last=False)
 
     def store_object(self, kind: str, content: bytes) -> str:
-        """Store a loose object without starting git, and give its hash; for SHA-1 repositories alone.
+        """Store a loose object without starting git, and give its hash; see `store_loose`."""
+        return store_loose(self.path / "objects", kind, content)
 
-        Args:
-            kind: `blob`, `tree` or `commit`.
-            content: its bytes, as git has them behind the header.
-        """
-        gitdb: Any = importlib.import_module("gitdb")  # comes with GitPython, which is imported lazily too
-        database = gitdb.LooseObjectDB(str(self.path / "objects"))
-        stored = database.store(gitdb.IStream(kind, len(content), io.BytesIO(content)))
-        return str(stored.hexsha.decode("ascii"))
+    def know_objects(self, commit: str, hashes: Iterable[str]) -> None:
+        """Note which objects a commit has that its parent has not, all of them loose here."""
+        with self._lock:
+            self._made[commit] = tuple(hashes)
+            while len(self._made) > _LISTINGS_KEPT:
+                self._made.popitem(last=False)
 
     def ls_tree(self, commit: str) -> Listing:
         """Give every file of a commit; the last few listings are kept in memory."""
@@ -281,12 +294,15 @@ class PrivateRepository:
 
         Args:
             tip: the commit.
-            exclude: commits that the user's repository has already, with all before them.
+            exclude: commits that the user's repository has already, with all before them; the tip's parent among them.
             ref: the user's ref to move, `refs/heads/optimize/<spec>`.
             old: where it has to stand now; None: it must not exist.
         Raises: RefMoved when the ref stands elsewhere (the objects may have been copied, the ref is untouched).
         """
-        self.copy_objects(tip, exclude)
+        with self._lock:
+            made = self._made.get(tip, ())
+        if not made or not self._copy_loose(made):
+            self.copy_objects(tip, exclude)
         try:
             self.user.update_ref(ref, tip, old)
         except RefMoved:

@@ -13,6 +13,7 @@ import pkgutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ import typer.main
 from headway import __version__
 from headway.cli import commands, door
 from headway.errors import HeadwayError, InternalFault, Interrupted
+from headway.store.atomic import disk_failure, is_disk_trouble
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]  # click's UsageError, wherever this typer keeps it
 BUG = InternalFault.exit_code
@@ -53,6 +55,8 @@ def main(args: Sequence[str]) -> int:
     except USAGE_ERROR as wrong:
         return door.tell(_usage(wrong), as_json)
     except Exception as problem:
+        if isinstance(problem, OSError) and is_disk_trouble(problem):
+            return door.tell(disk_failure(problem, Path(problem.filename or Path.cwd())), as_json)
         return door.tell_bug(problem, args, as_json)
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from headway.adapters.supervisor import look_at
 from headway.core.actions import Action, Author, AwaitApproval, Conclude, Dispatch, Integrate, Job, JobState, Stop, Wait
@@ -52,6 +53,7 @@ from headway.orchestrator.inbox import Inbox
 from headway.orchestrator.perform import Performing, perform
 from headway.orchestrator.reading import view_of
 from headway.orchestrator.rows import ExperimentFiles
+from headway.store.atomic import disk_failure
 from headway.store.log import LogFile
 from headway.store.records import RecordFile, read_records
 
@@ -216,6 +218,8 @@ class Loop:
         self._jobs.pop(done.action.id, None)
         if isinstance(done.error, TurnClosed):
             return None
+        if isinstance(done.error, OSError):
+            raise disk_failure(done.error, Path(done.error.filename or self.ground.state.root)) from done.error
         if done.error is not None:
             raise done.error
         assert done.event is not None, "an action without an error has an event"

@@ -35,6 +35,11 @@ def disk_failure(error: OSError, path: Path) -> DiskFailed:
     return DiskFailed(what, str(path), mend, number)
 
 
+def is_disk_trouble(error: OSError) -> bool:
+    """Say whether the system refused because of the disk, not because headway asked for what is not there."""
+    return error.errno in _REASONS and error.errno != errno.ENOENT
+
+
 def write_atomic(path: Path, data: bytes) -> None:
     """Make `path` hold `data`, durably; on any failure it holds what it held before.
 

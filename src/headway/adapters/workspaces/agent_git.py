@@ -9,9 +9,11 @@ import threading
 from pathlib import Path
 
 from headway.adapters.git import run_git
-from headway.adapters.private_repository import PrivateRepository
-from headway.adapters.workspaces.direct_commit import commit_text
-from headway.errors import TreeStuck
+from headway.adapters.git_listing import GITLINK
+from headway.adapters.private_repository import PrivateRepository, store_loose
+from headway.adapters.workspaces.direct_commit import commit_text, write_trees
+from headway.adapters.workspaces.quick_checkout import MOST_FILES
+from headway.adapters.workspaces.tree_files import stuck
 
 _CONFIG = """[core]
 \trepositoryformatversion = {version}
@@ -28,7 +30,7 @@ _SHA256 = "[extensions]\n\tobjectformat = sha256\n"
 _DATE = "946684800 +0000"
 _SUBJECT = "the state to start from"
 _TEMPLATES_KEPT = 2
-_PACKS_KEPT = 12
+_LOOSE_KEPT = 60
 
 
 class AgentGit:
@@ -50,7 +52,7 @@ class AgentGit:
             with self._making:
                 shutil.copytree(self._template(commit), tree / ".git", copy_function=shutil.copyfile)
         except OSError as problem:
-            raise TreeStuck(str(tree), f"no .git of its own could be made in it ({problem})") from problem
+            raise stuck(tree, problem, f"no .git of its own could be made in it ({problem})") from problem
 
     def _template(self, commit: str) -> Path:
         """Give the template for a commit, made if it is not there yet."""
@@ -67,7 +69,7 @@ class AgentGit:
     def _make(self, folder: Path, commit: str, earlier: Path | None) -> None:
         """Write a repository that holds one root commit with the files of `commit`.
 
-        Objects are taken over from an earlier template, so that only what is new is packed. What the few references
+        Objects are taken over from an earlier template, so that only what is new is stored. What the few references
         before it had may so lie in it unreferenced, until the next one is packed whole.
         """
         private = self._private
@@ -79,18 +81,39 @@ class AgentGit:
             root = private.store_object("commit", commit_text(tree, None, _SUBJECT, _DATE))
         for name in ("objects/pack", "refs/heads"):
             (folder / name).mkdir(parents=True)
-        packs, besides = folder / "objects" / "pack", ""
-        if earlier is not None:
-            known = (earlier / "refs" / "heads" / "work").read_text().strip()
-            besides = f"^{known}^{{tree}}\n"  # the tree itself: of an unrelated commit git would pack all again
-            for path in (earlier / "objects" / "pack").iterdir():
-                (packs / path.name).hardlink_to(path)
-        words = ("pack-objects", "--revs", "-q", "--window=0", str(packs / "pack"))
-        run_git(private.place, *words, stdin=f"{root}\n{besides}".encode())
+        if earlier is None or is_sha256 or not self._grow(folder / "objects", commit, earlier):
+            words = ("pack-objects", "--revs", "-q", "--window=0", str(folder / "objects" / "pack" / "pack"))
+            run_git(private.place, *words, stdin=f"{root}\n".encode())
         run_git(private.place.at(None, folder / "index"), "read-tree", commit)
         (folder / "config").write_text(_CONFIG.format(version=int(is_sha256)) + (_SHA256 if is_sha256 else ""))
         (folder / "refs" / "heads" / "work").write_text(f"{root}\n")
         (folder / "HEAD").write_text("ref: refs/heads/work\n")
+
+    def _grow(self, objects: Path, commit: str, earlier: Path) -> bool:
+        """Take an earlier template's objects over and add what is new as loose ones; False when that is too much."""
+        before, after = self._private.ls_tree(earlier.name), self._private.ls_tree(commit)
+        changed = {path for path, entry in after.entries.items() if before.entries.get(path) != entry}
+        gone = before.entries.keys() - after.entries.keys()
+        blobs = None
+        if len(changed) <= MOST_FILES and all(after.entries[path].mode != GITLINK for path in changed):
+            blobs = self._private.small_blobs(after.entries[path].sha for path in changed)
+        if blobs is None:
+            return False
+        for path in (earlier / "objects").rglob("*"):
+            target = objects / path.relative_to(earlier / "objects")
+            if path.is_dir():
+                target.mkdir(parents=True, exist_ok=True)
+            else:
+                target.hardlink_to(path)
+
+        def put(kind: str, content: bytes) -> str:
+            return store_loose(objects, kind, content)
+
+        for content in blobs.values():
+            put("blob", content)
+        tree = write_trees(put, after, changed | gone)
+        put("commit", commit_text(tree, None, _SUBJECT, _DATE))
+        return True
 
     @staticmethod
     def _forget_old(area: Path, newest: Path) -> None:
@@ -101,9 +124,9 @@ class AgentGit:
 
 
 def _newest(area: Path) -> Path | None:
-    """Give the newest whole template, unless it is made of many packs already."""
+    """Give the newest whole template, unless many loose objects were added to it already."""
     whole = [path for path in area.iterdir() if (path / "HEAD").is_file() and path.suffix != ".new"]
     newest = max(whole, key=lambda path: path.stat().st_mtime, default=None)
-    if newest is None or len(list((newest / "objects" / "pack").glob("*.pack"))) >= _PACKS_KEPT:
+    if newest is None or sum(1 for _ in (newest / "objects").glob("??/*")) >= _LOOSE_KEPT:
         return None
     return newest

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from headway.adapters.workspaces.tree_files import Signature
 
 MOST_BYTES = 32 << 20
 TREE_MODE = "40000"
+Put = Callable[[str, bytes], str]
 _RAW_DATE = re.compile(r"\d+ [+-]\d{4}")
 
 
@@ -65,16 +66,23 @@ def commit_directly(
     Returns: the commit; None when nothing differs after all.
     """
     base = private.ls_tree(base_commit)
+    made: list[str] = []
+
+    def put(kind: str, content: bytes) -> str:
+        made.append(private.store_object(kind, content))
+        return made[-1]
+
     changes = []
     for path, signature in sorted(found.items()):
-        change = _change(private, base, tree, path, signature)
+        change = _change(private, put, base, tree, path, signature)
         if change is not None:
             changes.append(change)
     if not changes:
         return None
     after = base.with_changes(changes)
-    tree_sha = _write_trees(private, after, {change.path for change in changes})
-    commit = private.store_object("commit", commit_text(tree_sha, base_commit, message, when))
+    tree_sha = write_trees(put, after, {change.path for change in changes})
+    commit = put("commit", commit_text(tree_sha, base_commit, message, when))
+    private.know_objects(commit, made[::-1])
     private.remember(commit, after)
     private.know_tree(commit, tree_sha)
     counted, patch = _counted(private, base_commit, commit, changes)
@@ -82,13 +90,13 @@ def commit_directly(
 
 
 def _change(
-    private: PrivateRepository, base: Listing, tree: Path, path: str, signature: Signature | None
+    private: PrivateRepository, put: Put, base: Listing, tree: Path, path: str, signature: Signature | None
 ) -> FileChange | None:
     before = base.entries.get(path)
     if signature is None:
         return None if before is None else FileChange(path, "D", None, None, None)
     content = _content(tree / path, signature)
-    entry = TreeEntry(mode_of(signature), private.store_object("blob", content))
+    entry = TreeEntry(mode_of(signature), put("blob", content))
     private.keep_blob(entry.sha, content)
     if entry == before:
         return None
@@ -105,8 +113,14 @@ def _content(path: Path, signature: Signature) -> bytes:
         return read.read()
 
 
-def _write_trees(private: PrivateRepository, listing: Listing, changed: set[str]) -> str:
-    """Store the trees of every folder that holds a change; give the root's hash."""
+def write_trees(put: Put, listing: Listing, changed: set[str]) -> str:
+    """Store the trees of every folder that holds a change; give the root's hash.
+
+    Args:
+        put: stores an object of a kind and gives its hash.
+        listing: every file, after the change.
+        changed: paths of the files that changed.
+    """
     folders: dict[str, dict[str, tuple[str, str]]] = {"": {}}
     for path, entry in listing.entries.items():
         folder, _, name = path.rpartition("/")
@@ -122,7 +136,7 @@ def _write_trees(private: PrivateRepository, listing: Listing, changed: set[str]
     shas: dict[str, str] = {}
     for folder in sorted(folders, key=lambda f: -f.count("/") if f else 1):
         content = _tree_content(folders[folder])
-        sha = private.store_object("tree", content) if folder in touched else _tree_hash(content)
+        sha = put("tree", content) if folder in touched else _tree_hash(content)
         shas[folder] = sha
         if folder:
             parent, _, name = folder.rpartition("/")

@@ -7,16 +7,20 @@ The tree's index no longer tells the truth then; the caller removes it, and the 
 Source: DESIGN section 12 (about nine git calls fit).
 """
 
+import hashlib
 import os
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from headway.adapters.git_listing import EXECUTABLE, REGULAR, SYMLINK, Listing
 from headway.adapters.private_repository import PrivateRepository
-from headway.adapters.workspaces.tree_files import Signature, remove, signature_of
-from headway.errors import TreeStuck
+from headway.adapters.workspaces.stage import mode_of, open_file
+from headway.adapters.workspaces.tree_files import Signature, remove, signature_of, stuck
 
 MOST_FILES = 64
+MOST_BYTES_HASHED = 1 << 20
+SHA1_DIGITS = 40
 _MODES = (REGULAR, EXECUTABLE, SYMLINK)
 
 
@@ -47,6 +51,7 @@ def check_out_quickly(
         for path, entry in wanted.entries.items()
         if path not in found or before.entries.get(path) != entry or not untouched(path, found[path])
     ]
+    differing = [path for path in differing if path not in found or not _holds(root / path, found[path], wanted, path)]
     if len(differing) > MOST_FILES or any(wanted.entries[path].mode not in _MODES for path in differing):
         return None
     blobs = private.small_blobs(wanted.entries[path].sha for path in differing)
@@ -58,8 +63,19 @@ def check_out_quickly(
         try:
             signatures[path] = _write(root / path, entry.mode, blobs[entry.sha])
         except OSError as problem:
-            raise TreeStuck(str(root), f"{problem.strerror} ({path})") from problem
+            raise stuck(root, problem, f"{problem.strerror} ({path})") from problem
     return signatures
+
+
+def _holds(path: Path, signature: Signature, wanted: Listing, name: str) -> bool:
+    """Say by its content whether a file is what it should be: one written just now looks touched, and is not."""
+    entry = wanted.entries[name]
+    if not stat.S_ISREG(signature.mode) or signature.size > MOST_BYTES_HASHED or mode_of(signature) != entry.mode:
+        return False
+    with open_file(path) as read:
+        content = read.read()
+    kind = "sha1" if len(entry.sha) == SHA1_DIGITS else "sha256"
+    return hashlib.new(kind, b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == entry.sha
 
 
 def _write(path: Path, mode: str, content: bytes) -> Signature:

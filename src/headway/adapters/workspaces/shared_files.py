@@ -13,8 +13,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
 from headway.adapters.git_listing import parents
-from headway.adapters.workspaces.tree_files import Signature, remove, signature_of
-from headway.errors import SharedFileMissing, TreeStuck
+from headway.adapters.workspaces.tree_files import Signature, remove, signature_of, stuck
+from headway.errors import SharedFileMissing
 
 
 class SharedCopies:
@@ -43,7 +43,7 @@ class SharedCopies:
                 for rel, file in sources.items():
                     self._place(rel, file)
             except OSError as problem:
-                raise TreeStuck(str(self._tree), f"the shared file `{path}` cannot be copied ({problem})") from problem
+                raise stuck(self._tree, problem, f"the shared file `{path}` cannot be copied ({problem})") from problem
             done += sources
         return done
 

@@ -6,6 +6,7 @@ that keeps size and modification time is caught too. Not caught, and stated: a p
 clock and turns it back to hide an edit.
 """
 
+import errno
 import os
 import shutil
 import stat
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headway.adapters.git_listing import GITLINK, SYMLINK, Listing, parents
-from headway.errors import TreeStuck
+from headway.errors import OutsideFailed, TreeStuck
+from headway.store.atomic import disk_failure
 
 LEFTOVER_NAMES = frozenset(
     {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store", ".headway"}
@@ -23,6 +25,23 @@ LEFTOVER_NAMES = frozenset(
 """What common tools leave behind: never part of a candidate and no evidence of anything, unless it is tracked."""
 
 _OPEN = 0o700
+
+
+_NO_FAULT_OF_THE_TREE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+
+
+def stuck(tree: Path, problem: OSError, detail: str) -> OutsideFailed:
+    """Give the error for a tree that cannot be written: the disk's, where removing the tree would mend nothing.
+
+    Args:
+        tree: the tree.
+        problem: what the system said; of several files at once it has no number, and the words tell.
+        detail: what to say of a tree that is stuck.
+    """
+    for number in _NO_FAULT_OF_THE_TREE:
+        if problem.errno == number or (problem.errno is None and os.strerror(number) in str(problem)):
+            return disk_failure(OSError(number, os.strerror(number)), tree)
+    return TreeStuck(str(tree), detail)
 
 
 class Signature(NamedTuple):
@@ -103,7 +122,7 @@ def clear(root: Path, listing: Listing, kept: Kept) -> dict[str, Signature]:
                 elif not keeps_all and (path not in kept.paths or stat.S_ISLNK(facts.st_mode)):
                     remove(Path(entry.path))
     except OSError as problem:
-        raise TreeStuck(str(root), f"{problem.strerror} ({problem.filename})") from problem
+        raise stuck(root, problem, f"{problem.strerror} ({problem.filename})") from problem
     return left
 
 
@@ -143,7 +162,7 @@ def scan(root: Path, listing: Listing, left_out: Kept) -> Scan:
                 else:
                     folders.append((path, only_tracked or path in left_out.paths))
     except OSError as problem:
-        raise TreeStuck(str(root), f"{problem.strerror} ({problem.filename})") from problem
+        raise stuck(root, problem, f"{problem.strerror} ({problem.filename})") from problem
     return seen
 
 

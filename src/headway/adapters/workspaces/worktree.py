@@ -22,8 +22,8 @@ from headway.adapters.workspaces.agent_git import AgentGit
 from headway.adapters.workspaces.candidate import CandidateBuilder, CandidateBuilt, NoChange, Scope, TreeGone
 from headway.adapters.workspaces.quick_checkout import check_out_quickly
 from headway.adapters.workspaces.shared_files import SharedCopies
-from headway.adapters.workspaces.tree_files import Kept, Signature, clear, remove, signatures
-from headway.errors import GitFailed, RequestWrong, TreeStuck
+from headway.adapters.workspaces.tree_files import Kept, Signature, clear, remove, signatures, stuck
+from headway.errors import GitFailed, RequestWrong
 
 SETTLING_NS = 20_000_000
 """A file that changed this shortly before it was looked at may change again within the same tick of the clock."""
@@ -191,7 +191,7 @@ class TreePool:
             if tree.path.is_symlink() or tree.path.exists():
                 remove(tree.path)
         except OSError as problem:
-            raise TreeStuck(str(tree.path), f"{problem.strerror} ({problem.filename})") from problem
+            raise stuck(tree.path, problem, f"{problem.strerror} ({problem.filename})") from problem
 
     def _check_out(self, tree: Tree, commit: str, kept: Kept) -> None:
         """Write what differs; a tree whose index is missing or damaged is written anew."""
