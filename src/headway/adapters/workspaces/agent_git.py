@@ -30,7 +30,7 @@ _SHA256 = "[extensions]\n\tobjectformat = sha256\n"
 _DATE = "946684800 +0000"
 _SUBJECT = "the state to start from"
 _TEMPLATES_KEPT = 2
-_LOOSE_KEPT = 60
+_LOOSE_KEPT = 9
 
 
 class AgentGit:
