@@ -29,7 +29,7 @@ from headway.core.events import Event, RunStopped, from_record
 from headway.core.figures import unmoved_words
 from headway.core.log_check import check_log
 from headway.core.log_findings import Finding
-from headway.core.log_view import Log
+from headway.core.log_view import Log, reference_of
 from headway.core.records import (
     Approval,
     ApprovalHeadway,
@@ -47,7 +47,7 @@ from headway.core.spec import Spec
 from headway.core.spec_changes import changes_between, is_free
 from headway.core.stages import stage_of
 from headway.core.stopping import approved_dependencies
-from headway.errors import BranchCheckedOut, HeadwayError, OutsideFailed, RequestWrong
+from headway.errors import BranchCheckedOut, HeadwayError, OutsideFailed, RefMoved, RequestWrong
 from headway.orchestrator.closing import finish_run
 from headway.orchestrator.demo import set_up_example
 from headway.orchestrator.first import create_log, measure_baseline, noise_warning, noise_words
@@ -496,25 +496,27 @@ def _first(ground: Ground, facts: RunFacts, tell: Tell) -> LogFile:
 def _claim_refs(ground: Ground) -> None:
     """Make headway's own refs in the user's repository: the base, kept from gc, and the branch, at first at the base.
 
-    Raises: RequestWrong when the branch is somebody else's.
+    Raises: RequestWrong when the branch is somebody else's; RefMoved when it is not where the run left it: before an
+    agent is paid for what could not be kept. While a batch is open it may stand at a candidate: its integration says.
     """
     base_ref = f"refs/headway/{ground.spec.name}/base"
     found = ground.user.read_ref(base_ref)
     if found != ground.base:
         ground.user.update_ref(base_ref, ground.base, found)
-    if ground.user.read_ref(ground.branch) is None:
-        file = LogFile.open(ground.state.log)
-        if view_of(file).best.iteration == 0:
-            ground.user.update_ref(ground.branch, ground.base, None)
-        return
     tip = ground.user.read_ref(ground.branch)
     log = view_of(LogFile.open(ground.state.log))
+    if tip is None and log.best.iteration == 0:
+        ground.user.update_ref(ground.branch, ground.base, None)
+        return
     if log.run_state is None and tip != ground.base:
         raise RequestWrong(
             f"the branch {ground.branch.removeprefix('refs/heads/')} exists and is not of this run",
             str(ground.user.root),
             "rename or delete it, or begin with `headway run SPEC --fresh`, which archives it",
         )
+    reference = reference_of(log, ground.base)
+    if tip != reference and (tip is None or not (log.dispatched or log.of_batch(log.ticks + 1))):
+        raise RefMoved(ground.branch, reference, tip or "", str(ground.user.root))
 
 
 def _sweep(ground: Ground) -> None:

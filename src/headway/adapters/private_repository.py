@@ -144,7 +144,10 @@ class PrivateRepository:
 
     def ls_tree(self, commit: str) -> Listing:
         """Give every file of a commit; the last few listings are kept in memory."""
-        found = self._listings.get(commit)
+        with self._lock:
+            found = self._listings.get(commit)
+            if found is not None:
+                self._listings.move_to_end(commit)
         return found if found is not None else self.remember(commit, list_commit(self.place, commit))
 
     def remember(self, commit: str, listing: Listing) -> Listing:

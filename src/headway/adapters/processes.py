@@ -362,7 +362,11 @@ def _exit_on_disk(folder: Path) -> JobExit:
     if keeper is None:
         return JobExit(folder, JobStatus.LOST, reason="nothing of it ever ran")
     _wait_for(keeper)
-    return read_exit(folder) or JobExit(folder, JobStatus.LOST, reason="its keeper died")
+    found = read_exit(folder)
+    if found is not None:
+        return found
+    sweep_orphans((folder,))  # what it left behind would work on in a tree that is the next job's
+    return JobExit(folder, JobStatus.LOST, reason="its keeper died")
 
 
 def _wait_for(keeper: KeeperId) -> None:

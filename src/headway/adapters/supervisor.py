@@ -253,8 +253,15 @@ def sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
-def publish(folder: str, name: str, content: Mapping[str, Any]) -> None:
+def publish(folder: str, name: str, content: Mapping[str, Any], with_folder: bool = True) -> None:
     """Put a whole, durable file into the folder, never over another one.
+
+    Args:
+        folder: the job's.
+        name: of the file.
+        content: a JSON object.
+        with_folder: make the name durable too, and the folder's own in the one above. A claim does without: a job
+            that lost its claim with the machine's power died with it, and its end makes all names durable.
 
     Raises: FileExistsError, if the name is taken; OSError, if the disk refuses.
     """
@@ -270,7 +277,9 @@ def publish(folder: str, name: str, content: Mapping[str, Any]) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(hidden)
-    sync_folder(folder)
+    if with_folder:
+        sync_folder(folder)
+        sync_folder(os.path.dirname(folder))
 
 
 # ---------------------------------------------------------------- a keeper: one job
@@ -362,8 +371,7 @@ class Keeper:
         """Write `job.json`: from here on the folder says which process owns it."""
         kept = {key: value for key, value in self.order.items() if key != "env"}
         environment = sorted(self.order["env"])  # names only: values may be secrets
-        publish(self.folder, JOB_FILE, {**kept, "environment": environment, "keeper": self.me, "at": now()})
-        sync_folder(os.path.dirname(self.folder))
+        publish(self.folder, JOB_FILE, {**kept, "environment": environment, "keeper": self.me, "at": now()}, False)
 
     def run(self, words: bytes) -> Verdict:
         """Take the lock, run the command to its end or limit, and end all that it left; the lock is held until then."""

@@ -107,13 +107,18 @@ class Dispatch:
 
 @dataclass(frozen=True)
 class Author:
-    """Let the agent carry out a hypothesis; `repair` holds what failed in the attempt before."""
+    """Let the agent carry out a hypothesis; `repair` holds what failed in the attempt before.
+
+    `tree` was given to the experiment at its dispatch, so that none of its batch shares it, whatever became of
+    `max_concurrent` since; empty: unknown.
+    """
 
     iteration: int
     attempt: int
     item: BacklogItem
     base: str
     repair: str | None = None
+    tree: str = ""
 
     @property
     def id(self) -> str:

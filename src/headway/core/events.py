@@ -82,7 +82,7 @@ def experiment_key(iteration: int) -> str:
 
 
 class HypothesisDispatched(ExperimentEvent):
-    """A hypothesis left the backlog and took a number."""
+    """A hypothesis left the backlog and took a number, and a tree that no other of its batch has."""
 
     kind: Literal["hypothesis_dispatched"] = "hypothesis_dispatched"
     batch: int
@@ -91,6 +91,7 @@ class HypothesisDispatched(ExperimentEvent):
     agent: str
     arrives_as: str = ""
     wake: str = ""
+    tree: str = ""
 
     @property
     def key(self) -> str:
@@ -339,6 +340,16 @@ class NoticeGiven(_Event):
 
     kind: Literal["notice_given"] = "notice_given"
     text: str
+
+
+def says_nothing_of_the_code(event: ExperimentEvent) -> bool:
+    """Say whether a fact ends an experiment for a cause outside its code, so that the same code may be measured again.
+
+    That is a measurement that was killed from outside, and a reference that failed beside the candidate.
+    """
+    if isinstance(event, SampleTaken):
+        return event.status is SampleStatus.LOST
+    return isinstance(event, ExperimentEnded) and event.outcome == "error" and event.returns_to_backlog
 
 
 Event = Annotated[

@@ -57,6 +57,7 @@ class Experiment:
     iteration: int
     item: BacklogItem
     base: str
+    tree: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
                 return unrepaired or _dropped(experiment, "the money for one hypothesis is spent")
             if world.agent_failures >= MAX_AGENT_FAILURES:
                 return unrepaired or _dropped(experiment, world.agent_trouble, returns=True)
-            return Author(experiment.iteration, attempt, experiment.item, experiment.base, repair)
+            return Author(experiment.iteration, attempt, experiment.item, experiment.base, repair, experiment.tree)
         if turn.status is TurnStatus.FAILED:
             return unrepaired or _agent_failed(experiment, turn.reason, world)
         if turn.status is TurnStatus.NEEDS_DEPENDENCY:
@@ -402,7 +403,8 @@ def runner_up_step(
 
 
 def experiment_of(iteration: int, item: BacklogItem, world: World) -> Experiment:
-    """Give an open experiment; its reference is the one noted at its dispatch."""
+    """Give an open experiment; its reference and its tree are those noted at its dispatch."""
     dispatched = world.results.get(f"{experiment_key(iteration)}/dispatch")
-    base = dispatched.base if isinstance(dispatched, HypothesisDispatched) else world.reference
-    return Experiment(iteration, item, base)
+    if not isinstance(dispatched, HypothesisDispatched):
+        return Experiment(iteration, item, world.reference)
+    return Experiment(iteration, item, dispatched.base, dispatched.tree)

@@ -143,7 +143,7 @@ def author(ground: Ground, action: Author, brief: str) -> AgentTurnEnded:
 
     Raises: TurnClosed when the process is ending.
     """
-    tree = ground.pool.tree(f"agent-{action.iteration % max(ground.spec.effective_concurrency, 1)}")
+    tree = ground.pool.tree(action.tree or f"agent-{action.iteration}")
     start = _start_of(ground, action)
     tools = AuthorTools(ground, action, tree, start)
     attempt = _carried_over(ground, action, tree) or _attempt(ground, action, brief, tools)

@@ -38,6 +38,7 @@ from headway.core.events import (
     RunStopped,
     TurnStatus,
     from_record,
+    says_nothing_of_the_code,
     to_record,
 )
 from headway.core.log_view import Log, coalesced, edited, reference_of
@@ -269,8 +270,8 @@ class Loop:
         A fact that changes nothing in the log is synced with the next one that does: until then its job's folder, which
         is durable, would give it again.
         """
-        if draft.edits or any(isinstance(event, AgentTurnEnded) for event in draft.events):
-            for file, _ in (*self._records.values(), *([self._run_records] if self._run_records else [])):
+        if draft.edits:
+            for file, _ in self._records.values():
                 file.sync()
         self.file.commit(coalesced(draft.edits))
         self._log = draft.view
@@ -306,6 +307,10 @@ class Loop:
         self._highest = max(self._highest, event.iteration)
         if isinstance(event, CandidateBuilt) and event.tree and event.base_tree:
             self._trees[event.iteration] = (event.base_tree, event.tree)
+        if says_nothing_of_the_code(event):
+            trees = self._trees.pop(event.iteration, None)
+            if trees is not None and self._measured.get(trees, MeasuredPair(0, "")).iteration == event.iteration:
+                self._measured.pop(trees)
 
     def _count_failure(self, event: AgentTurnEnded) -> None:
         if event.status is TurnStatus.FAILED:
@@ -375,6 +380,7 @@ class Loop:
             agent=self.ground.spec.agent.type if self.ground.spec.agent else "none",
             arrives_as=self.ground.relative(folder.jobs / "author-1"),
             wake=f"{os.getpid()}@{self._started_mark}",
+            tree=f"agent-{action.iteration % max(self.ground.spec.effective_concurrency, 1)}",
         )
 
     @property
@@ -497,7 +503,11 @@ class Loop:
             file = self.ground.open_records(self.ground.run.run_records)
             self._run_records = (file, _count(file))
         file, seq = self._run_records
-        file.write(to_record(event, self.ground.run_id, 0, seq + 1))
+        record = to_record(event, self.ground.run_id, 0, seq + 1)
+        if isinstance(event, BatchEnded):
+            file.write(record)  # the log has it; nothing rests on this record
+        else:
+            file.append(record)
         self._run_records = (file, seq + 1)
 
     def _close_records(self) -> None:

@@ -26,11 +26,14 @@ class ExperimentFiles:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
+        self._made: set[int] = set()
 
     def make_folder(self, iteration: int) -> ExperimentPaths:
         """Make an experiment's folder, before anything of it can fail."""
         paths = self._ground.run.experiment(iteration)
-        ensure_folder(paths.jobs)
+        if iteration not in self._made:
+            ensure_folder(paths.jobs)
+            self._made.add(iteration)
         return paths
 
     def iterations(self) -> list[int]:
