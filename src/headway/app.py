@@ -587,9 +587,15 @@ def _already_final(state: StateRoot, spec: Spec, log: Log, file: LogFile) -> Run
 def _refreeze(state: StateRoot, loaded: LoadedSpec, run_id: str) -> tuple[str, ...]:
     """Freeze a changed spec anew if only what may change did; give the changed fields.
 
-    The old pair of spec and approval is archived; the gate is presented again, for the approval no longer fits.
+    The old pair of spec and approval is archived; the gate is presented again, for the approval no longer fits. Where
+    the spec is the one that was approved, the frozen copy was edited or lost by hand, and is put back.
     Raises: RequestWrong naming the fields that need a fresh start.
     """
+    _, log = read_log(state)
+    if log.approval is not None and log.approval.spec_sha256 == loaded.sha256:
+        if not state.spec.is_file() or state.spec.read_bytes() != loaded.text:
+            write_atomic(state.spec, loaded.text)
+        return ()
     old = frozen_spec(state)
     before = old.text
     if before == loaded.text:
@@ -604,7 +610,6 @@ def _refreeze(state: StateRoot, loaded: LoadedSpec, run_id: str) -> tuple[str, .
         )
     archive = ensure_folder(state.run(run_id).archive)
     write_atomic(archive / f"spec-{old.sha256[:12]}.yaml", before)
-    _, log = read_log(state)
     if log.approval is not None:
         write_atomic(archive / f"approval-{old.sha256[:12]}.json", json.dumps(to_row(log.approval)).encode() + b"\n")
     _add_hypotheses(state, old.spec, loaded.spec)

@@ -44,7 +44,7 @@ class Bench:
 
     def candidate(self, tree: Tree, *, left_out: tuple[str, ...] = ()) -> CandidateBuilt | NoChange:
         """Make a candidate of what was changed in a tree."""
-        return self.pool.candidate(
+        made = self.pool.candidate(
             tree,
             self.base,
             in_mutable=lambda path: path.startswith("src/"),
@@ -53,6 +53,8 @@ class Bench:
             when=WHEN,
             left_out=left_out,
         )
+        assert isinstance(made, CandidateBuilt | NoChange), made
+        return made
 
     def built(self, tree: Tree, *, left_out: tuple[str, ...] = ()) -> CandidateBuilt:
         """Make a candidate that must exist."""

@@ -83,7 +83,7 @@ def test_a_gate_that_is_not_printed_is_told_apart_from_one_that_fails(tmp_path: 
 
 def test_check_warns_of_what_the_commit_does_not_hold(tmp_path: Path) -> None:
     """A scope that names no file, an agent's program that is not committed: the run would be paid for nothing."""
-    changes = {"scope": {"mutable": ["numbr.txt"]}, "agent": {"command": "tools/agent.sh --fast"}}
+    changes: dict[str, Any] = {"scope": {"mutable": ["numbr.txt"]}, "agent": {"command": "tools/agent.sh --fast"}}
     notes = a_toy(tmp_path, [DOWN], **changes).headway("check", "../toy.yaml", "--json").json["notes"]
     assert any("`numbr.txt` names no file" in note for note in notes)
     assert any("`tools/agent.sh` is not in the commit" in note for note in notes)

@@ -10,6 +10,7 @@ import contextlib
 import gc
 import os
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -58,6 +59,8 @@ from headway.store.atomic import disk_failure
 from headway.store.log import LogFile
 from headway.store.records import RecordFile, read_records
 
+SWITCH_SECONDS = 0.0003
+"""How soon a worker that became ready gets its turn: hand-overs are short here, and the default is longer than most."""
 LOOK_SECONDS = 0.5
 """How often a waiting loop looks into its inbox."""
 
@@ -156,6 +159,7 @@ class Loop:
         Raises: HeadwayError when something outside failed; the log says so first, as far as it can be written.
         """
         self._take_up()
+        sys.setswitchinterval(SWITCH_SECONDS)
         gc.collect()
         gc.freeze()  # what was imported and read so far is not looked through again at every collection
         try:

@@ -234,7 +234,7 @@ def frozen_spec(state: StateRoot) -> LoadedSpec:
         raise DataDamaged(
             f"the frozen spec cannot be read: {problem.what}",
             str(state.spec),
-            "put it back from a copy, or begin anew with `headway run SPEC --fresh`",
+            "`headway run SPEC` with the spec that was approved puts it back; `headway run SPEC --fresh` begins anew",
         ) from problem
 
 
