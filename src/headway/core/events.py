@@ -7,7 +7,7 @@ Source: STYLE section 3 (workers return events, they never write the log); seed 
 """
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -412,25 +412,4 @@ def from_record(record: dict[str, Any]) -> Event | None:
     return EVENTS.validate_python({**record.get("data", {}), "kind": kind, "at": record.get("at", "")})
 
 
-_KINDS = frozenset(
-    {
-        "hypothesis_dispatched",
-        "agent_turn_ended",
-        "candidate_built",
-        "checkout_prepared",
-        "sample_taken",
-        "session_ended",
-        "experiment_ended",
-        "hypothesis_dropped",
-        "hypothesis_deferred",
-        "integration_started",
-        "candidate_integrated",
-        "runner_up_combined",
-        "backlog_extended",
-        "batch_ended",
-        "gate_reached",
-        "run_stopped",
-        "run_resumed",
-        "notice_given",
-    }
-)
+_KINDS = frozenset(model.model_fields["kind"].default for model in get_args(get_args(Event)[0]))
