@@ -16,7 +16,7 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	touch $(STAMP)
 
 demo: setup
-	$(BIN)/headway demo textindex --into state/demo/textindex
+	$(BIN)/headway demo textindex --into state/demo/textindex/scratch --state-root state/demo/textindex
 
 test: setup
 	$(BIN)/python -m pytest
