@@ -1,5 +1,6 @@
 """Trees are made equal to commits, and what an agent leaves in one becomes a candidate or evidence."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -13,9 +14,10 @@ import pytest
 from headway.adapters import git as git_calls
 from headway.adapters.private_repository import PrivateRepository
 from headway.adapters.user_repository import find_repository
-from headway.adapters.workspaces.candidate import CandidateBuilt, NoChange, leaves_the_tree
+from headway.adapters.workspaces.candidate import CandidateBuilt, NoChange, TreeGone, leaves_the_tree
+from headway.adapters.workspaces.tree_files import stuck
 from headway.adapters.workspaces.worktree import Tree, TreePool
-from headway.errors import RequestWrong, SharedFileMissing
+from headway.errors import DiskFailed, RequestWrong, SharedFileMissing, TreeStuck
 from tests.repositories import FILES, Repository, a_repository, fingerprint_of, hostile_hooks, run, write_files
 
 WHEN = "1700000000 +0000"
@@ -767,3 +769,40 @@ def test_a_commit_made_without_git_is_the_one_that_git_makes(tmp_path: Path, mon
         repository.git("--git-dir", str(private.path), "fsck", "--strict", "--no-dangling")
         made.append((built.tree_sha, built.changes, built.patch, repository.head))
     assert made[0] == made[1]
+
+
+def test_a_file_of_more_than_a_gibibyte_is_evidence_and_no_candidate(bench: Bench) -> None:
+    """It is not read: neither new nor in the place of a committed file does it hold up or fill anything."""
+    tree = bench.agent_tree()
+    write_files(tree.path, {"src/small.py": "x = 1\n"})
+    for name in ("src/huge.bin", "src/solve.py"):
+        with (tree.path / name).open("ab") as file:
+            file.truncate((1 << 30) + 1)
+    answer = bench.built(tree)
+    assert strays(answer) == {"src/huge.bin": "too_large", "src/solve.py": "too_large"}
+    assert [change.path for change in answer.changes] == ["src/small.py"]
+    assert all(stray.found_sha256 is None for stray in answer.strays)
+
+
+@pytest.mark.parametrize("instead", ["nothing", "link", "file"])
+def test_where_the_folder_is_gone_nothing_is_said_of_it(bench: Bench, instead: str) -> None:
+    """A link in its place is not followed."""
+    tree = bench.agent_tree()
+    shutil.rmtree(tree.path)
+    if instead == "link":
+        tree.path.symlink_to(bench.repository.root)
+    elif instead == "file":
+        tree.path.write_text("x")
+    made = bench.pool.candidate(
+        tree, bench.base, in_mutable=lambda path: True, in_immutable=lambda path: False, message="try", when=WHEN
+    )
+    assert isinstance(made, TreeGone)
+    assert holds(bench.agent_tree().path) == bench.content(bench.base)
+
+
+def test_a_full_disk_is_not_said_to_be_mended_by_removing_a_tree(tmp_path: Path) -> None:
+    """Of one file by its number, of several by the words."""
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "x")
+    assert isinstance(stuck(tmp_path, full, "detail"), DiskFailed)
+    assert isinstance(stuck(tmp_path, shutil.Error([("a", "b", str(full))]), "detail"), DiskFailed)
+    assert isinstance(stuck(tmp_path, OSError(errno.EBUSY, "busy"), "detail"), TreeStuck)

@@ -1,5 +1,6 @@
 """The program's door: help, words it does not know, errors, bugs, signals, closed pipes."""
 
+import errno
 import json
 import os
 import pkgutil
@@ -186,6 +187,18 @@ def test_a_bug_writes_a_report_and_shows_no_traceback(
     assert "Traceback" in text
     assert type(problem).__name__ in text
     assert __version__ in text
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_disk_that_refuses_is_no_bug(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever it was met, it is told as what it is, with the place and a mend: exit code 4."""
+    monkeypatch.setattr(app, "status", _raising(OSError(number, os.strerror(number), "/some/place")))
+    assert main(["status"]) == 4
+    err = capsys.readouterr().err
+    assert "/some/place" in err
+    assert "mend:" in err
 
 
 def test_a_bug_is_told_even_where_no_report_can_be_written(

@@ -25,7 +25,15 @@ from headway.core.events import (
     Stage,
     TurnStatus,
 )
-from headway.core.experiment_life import Broken, Decided, Experiment, Step, next_step_of, runner_up_step
+from headway.core.experiment_life import (
+    Broken,
+    Decided,
+    Experiment,
+    Step,
+    experiment_of,
+    next_step_of,
+    runner_up_step,
+)
 from headway.core.plan import stored_reference
 from headway.core.records import BacklogItem
 from headway.core.spec import Spec
@@ -39,6 +47,7 @@ from tests.core.heart import (
     a_world,
     an_item,
     built,
+    dispatched,
     nothing_built,
     paired,
     prepared,
@@ -182,6 +191,14 @@ def test_no_further_turn_is_asked_of_an_agent_that_failed_three_times_in_a_row()
     """The hypothesis goes back as it is."""
     found = dropped(step(agent_failures=3, agent_trouble="rate limit"))
     assert (found.reason, found.returns_to_backlog) == ("rate limit", True)
+
+
+def test_a_turn_happens_in_the_tree_that_was_given_at_the_dispatch() -> None:
+    """Whatever `max_concurrent` became since: two of one batch never share one."""
+    world = a_world(dispatched(tree="agent-5"), spec=a_run_spec(execution={"mode": "serial"}))
+    found = next_step_of(experiment_of(1, ITEM, world), world, stored_reference(a_log()))
+    assert isinstance(found, Author)
+    assert found.tree == "agent-5"
 
 
 # Turns without a change

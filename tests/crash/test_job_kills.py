@@ -102,6 +102,22 @@ def test_everything_killed_at_once_leaves_lost_jobs_and_a_clean_machine(tmp_path
     assert jobs.attach(tmp_path / "sample").status is jobs.attach(tmp_path / "agent").status is JobStatus.LOST
 
 
+def test_what_a_dead_keeper_left_behind_is_ended_before_its_job_is_given_up(tmp_path: Path) -> None:
+    """Else it would work on in a tree that is the next job's by then."""
+    jobs = Jobs(tmp_path / "log")
+    jobs.start(a_job(tmp_path / "agent", "setsid sleep 60 & sleep 60"))
+    assert eventually(lambda: len(living(tmp_path / "agent")) >= 3)
+    mine = [p.pid for p in supervisor.descendants([os.getpid()]) if p.parent == os.getpid()]
+    keepers = [p.pid for p in supervisor.descendants(mine) if p.parent in mine]
+    for pid in (*mine, *keepers):
+        os.kill(pid, signal.SIGSTOP)
+    for pid in (*mine, *keepers):
+        os.kill(pid, signal.SIGKILL)
+    assert jobs.attach(tmp_path / "agent").status is JobStatus.LOST
+    assert not living(tmp_path / "agent")
+    jobs.close(wait=True)
+
+
 def test_a_measurement_that_waits_for_the_lock_ends_with_its_headway(tmp_path: Path) -> None:
     """A job that has not begun outlives nobody: it would start when nobody looks."""
     ours, lock = Jobs(tmp_path / "log2"), tmp_path / "lock"

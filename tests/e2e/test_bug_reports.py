@@ -322,8 +322,9 @@ printf '\n{"value": 1, "ok": 1}\n' >&2
 printf '\n{"value": 7, "ok": 1}\nmore\n{\n  "value": %s,\n  "ok": 1,\n  "runtime_ms": 9000\n}\n' "$(cat number.txt)"
 """
     toy = a_toy(tmp_path, [], {**FILES, "harness.sh": harness})
-    script = "import resource as r, sys; from headway.cli.main import entry\ntry: entry()\n"
-    script += "finally: print(r.getrusage(r.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    script = "import re, sys; from pathlib import Path; from headway.cli.main import entry\ntry: entry()\n"
+    script += "finally:\n said = Path('/proc/self/status').read_text()\n"
+    script += " print(re.search(r'VmHWM:\\s+(\\d+)', said)[1], file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", script, "check", str(toy.spec), "--json"],
         cwd=toy.repository.root,

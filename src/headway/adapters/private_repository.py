@@ -171,6 +171,10 @@ class PrivateRepository:
         """Give the bytes of a blob."""
         return run_git(self.place, "cat-file", "blob", sha).out
 
+    def size_of(self, sha: str) -> int:
+        """Give the size of a blob, in bytes."""
+        return int(run_git(self.place, "cat-file", "-s", sha).text)
+
     def read_blobs(self, hashes: Iterable[str]) -> dict[str, bytes]:
         """Give the bytes of many blobs in one call."""
         wanted = list(dict.fromkeys(hashes))

@@ -8,7 +8,8 @@ and attributes have no part in what is committed.
   user's `info/exclude` decide, never what the agent made of them. Nor is what common tools leave (`__pycache__`).
 - Never in a candidate, whatever the scope says: nested repositories and gitlinks, `.gitmodules`, `.gitattributes`,
   links that lead out of the tree. An absolute target leads out, and so does a `..` that climbs above the root or
-  follows a name (the name may be a link itself).
+  follows a name (the name may be a link itself). Nor a file of more than a gibibyte: one turn that fills a file would
+  fill the repository, and hold up the run for as long as git reads it.
 
 Source: CONTRACTS section 1, DESIGN section 6; BR-10, BR-13, BR-42.
 """
@@ -37,13 +38,18 @@ class StrayKind(StrEnum):
     GITMODULES = "gitmodules"
     SYMLINK = "symlink"
     ATTRIBUTES = "attributes"
+    TOO_LARGE = "too_large"
+
+
+LARGEST_FILE = 1 << 30
+"""Bytes that one file of a candidate may have."""
 
 
 @dataclass(frozen=True)
 class Stray:
     """A change that was left out, with the SHA-256 of what stood there and of what was found (None: nothing).
 
-    Of a link the target's text is hashed. A nested repository has neither hash.
+    Of a link the target's text is hashed. A nested repository has neither hash, a file that is too large no second one.
     """
 
     path: str
@@ -154,6 +160,8 @@ class CandidateBuilder:
         known = self._known.entries.get(path)
         if known is not None and self._untouched(path, now):
             return known == entry
+        if is_too_large(now) and not self._base.attribute_files and now.size != self._private.size_of(entry.sha):
+            return False
         return mode_of(now) == entry.mode and self._hash(path, now, as_blob=True) == entry.sha
 
     def _not_ignored(self, stage: Stage, nested: list[str], found: Differences) -> tuple[list[str], Differences]:
@@ -172,6 +180,8 @@ class CandidateBuilder:
         name = path.rpartition("/")[2].casefold()
         if self._scope.in_immutable(path):
             return StrayKind.IMMUTABLE
+        if is_too_large(now):
+            return StrayKind.TOO_LARGE
         if name == ".gitmodules":
             return StrayKind.GITMODULES
         if name == ".gitattributes":
@@ -185,9 +195,10 @@ class CandidateBuilder:
         if not self._base.attribute_files or not any(path in self._base.entries for path in refused):
             return refused
         attributes = [path for path in refused if path.endswith(".gitattributes")]  # never cleaned, never staged
-        staged = {path: now for path, now in refused.items() if path not in attributes}
+        unread = [path for path, now in refused.items() if is_too_large(now)]
+        staged = {path: now for path, now in refused.items() if path not in attributes and path not in unread}
         _, changes = stage.write_tree(stage.add(self._tree, staged, self._base_index))
-        return [*attributes, *(change.path for change in changes)]
+        return [*attributes, *unread, *(change.path for change in changes)]
 
     def _strays(self, kinds: Iterable[tuple[str, StrayKind | None]], found: Differences) -> tuple[Stray, ...]:
         """Put the evidence together, sorted by path."""
@@ -198,7 +209,8 @@ class CandidateBuilder:
         strays = []
         for path, kind in named:
             now = found.get(path)
-            strays.append(Stray(path, kind, expected.get(path), None if now is None else self._hash(path, now)))
+            seen = None if now is None or is_too_large(now) else self._hash(path, now)
+            strays.append(Stray(path, kind, expected.get(path), seen))
         return tuple(strays)
 
     def _target(self, path: str) -> str:
@@ -218,6 +230,11 @@ class CandidateBuilder:
             while chunk := read.read(1 << 20):
                 digest.update(chunk)
         return digest.hexdigest()
+
+
+def is_too_large(now: Signature | None) -> bool:
+    """Say whether a file is none that a candidate may hold, or that is read for evidence."""
+    return now is not None and now.size > LARGEST_FILE
 
 
 def leaves_the_tree(path: str, target: str) -> bool:
