@@ -271,7 +271,7 @@ def test_locks_of_a_dead_git_are_named_and_fail_no_experiment(tmp_path: Path) ->
 def test_a_timeout_ends_on_time_and_its_wall_time_is_logged(tmp_path: Path) -> None:
     """BR-56, BR-58: 60 s of sleep under a limit of 1 s; what was left running is ended and reported."""
     harness = f'if [ "$(cat other.txt)" = hang ]; then sleep 61 & setsid sleep 62 & sleep 60; fi\n{PRINT}'
-    left = f'if [ "$(cat other.txt)" = left ]; then setsid sleep 63 & fi\n{harness}'
+    left = f'if [ "$(cat other.txt)" = left ]; then setsid sleep 63 & sleep 0.3; fi\n{harness}'
     toy = a_toy(
         tmp_path,
         ["echo hang > other.txt", f"echo left > other.txt; {DOWN}"],
