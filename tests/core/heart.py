@@ -143,14 +143,14 @@ def a_world(
         approved=True,
         highest_iteration=max((e.iteration for e in events), default=0),
         workload="selection:abc",
-        jobs=(*(done(e) for e in events), *(Job(name, None, 0) for name in running)),
+        jobs=(*(done(e) for e in events), *(Job(name, 0) for name in running)),
     )
     return replace(world, **changes)
 
 
 def done(event: ExperimentEvent) -> Job:
     """Give the job that came to this fact."""
-    return Job(event.key, None, event.iteration, state=JobState.DONE, exit=event)  # type: ignore[arg-type]
+    return Job(event.key, event.iteration, state=JobState.DONE, exit=event)  # type: ignore[arg-type]
 
 
 # Facts
@@ -457,7 +457,7 @@ class Simulation:
                 if action.id not in running and not isinstance(action, Wait):
                     running[action.id] = action
                     self.started.append(action)
-                    self.story.jobs[action.id] = Job(action.id, None, getattr(action, "iteration", 0))
+                    self.story.jobs[action.id] = Job(action.id, getattr(action, "iteration", 0))
             self.watch(self.story)
             assert running, "something is planned, or something runs"
             name = self.random.choice(sorted(running))

@@ -25,16 +25,6 @@ from headway.core.events import (
 from headway.core.records import BacklogItem
 
 
-class JobKind(StrEnum):
-    """What a job does."""
-
-    AUTHOR = "author"
-    SETUP = "setup"
-    BUILD = "build"
-    MEASURE = "measure"
-    JUDGE = "judge"
-
-
 class JobState(StrEnum):
     """Where a job stands."""
 
@@ -47,34 +37,9 @@ class Job:
     """One action that is under way or over; `exit` is the event that it came to."""
 
     id: str
-    kind: JobKind | None
     iteration: int
-    attempt: int = 1
-    side: Side | None = None
-    index: int | None = None
     state: JobState = JobState.RUNNING
     exit: Event | None = None
-
-
-@dataclass(frozen=True)
-class FreezeSpec:
-    """CP-0: write the frozen copy of the spec."""
-
-    id: str = "freeze-spec"
-
-
-@dataclass(frozen=True)
-class ValidateHarness:
-    """Run the harness on untouched code and say whether it can be trusted."""
-
-    id: str = "validate-harness"
-
-
-@dataclass(frozen=True)
-class MeasureBaseline:
-    """CP-1: measure the baseline by the full protocol and create the log."""
-
-    id: str = "measure-baseline"
 
 
 @dataclass(frozen=True)
@@ -231,10 +196,7 @@ class Stop:
 
 
 Action = (
-    FreezeSpec
-    | ValidateHarness
-    | MeasureBaseline
-    | AwaitApproval
+    AwaitApproval
     | Propose
     | Dispatch
     | Author

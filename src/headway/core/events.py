@@ -50,7 +50,6 @@ class SampleStatus(StrEnum):
 class Stage(StrEnum):
     """The steps between a commit and its first sample."""
 
-    CHECKOUT = "checkout"
     SETUP = "setup"
     BUILD = "build"
     CHECKS = "checks"

@@ -46,7 +46,6 @@ from headway.core.world import MeasuredPair, World
 
 MAX_NO_CHANGE_TURNS = 3
 MAX_AGENT_FAILURES = 3
-MAX_LOST_MEASUREMENTS = 3
 TREE_GONE = "the folder that the agent worked in is gone: the agent, or somebody else, removed it"
 
 

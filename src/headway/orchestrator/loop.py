@@ -128,7 +128,6 @@ class Loop:
     _memory: Memory = field(default_factory=Memory)
     _highest: int = 0
     _stop: StopAsked | None = None
-    _interrupted: bool = False
     _ending: RunStopped | None = None
     _ticks: int = 0
     _digest: str = ""
@@ -150,7 +149,6 @@ class Loop:
 
     def interrupt(self) -> None:
         """Ask the loop to stop at once; safe to call from a signal handler."""
-        self._interrupted = True
         self._queue.put(None)
 
     def run(self) -> RunStopped | None:
@@ -307,7 +305,7 @@ class Loop:
             self._take(told)
 
     def _note(self, event: ExperimentEvent) -> None:
-        self._jobs[event.key] = Job(event.key, None, event.iteration, state=JobState.DONE, exit=event)  # type: ignore[arg-type]
+        self._jobs[event.key] = Job(event.key, event.iteration, state=JobState.DONE, exit=event)  # type: ignore[arg-type]
         self._highest = max(self._highest, event.iteration)
         if isinstance(event, CandidateBuilt) and event.tree and event.base_tree:
             self._trees[event.iteration] = (event.base_tree, event.tree)
@@ -351,7 +349,7 @@ class Loop:
     # Outward: what to do
 
     def _start(self, action: Action) -> None:
-        self._jobs[action.id] = Job(action.id, None, getattr(action, "iteration", 0))
+        self._jobs[action.id] = Job(action.id, getattr(action, "iteration", 0))
         with_ = Performing(self.ground, self._brief_of, now)
         if isinstance(action, Integrate):
             self._take([self._integration_started(action)])
