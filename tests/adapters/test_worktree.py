@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -325,8 +326,47 @@ def test_an_agents_repository_holds_one_commit_and_no_way_out(bench: Bench) -> N
     assert agent_git(tree, "log", "--format=%s") == "the state to start from"
 
 
+@pytest.mark.parametrize(
+    "tampering",
+    [
+        "echo x > .git/hooks/pre-commit || (mkdir .git/hooks && echo x > .git/hooks/pre-commit)",
+        "echo '[core]' >> .git/config",
+        "chmod +x .git/HEAD",
+        "rm .git/index && ln -s /etc/passwd .git/index",
+        "rm -rf .git/objects && ln -s /tmp .git/objects",
+        "rm -rf .git && echo 'gitdir: /tmp' > .git",
+        "rm -rf .git && ln -s /tmp .git",
+        "mkfifo .git/refs/heads/other",
+        "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m mine",
+        "ln .git/HEAD .git/../HEAD2",
+        "chmod 0 .git/objects .git",
+        "rm -rf .git",
+        "printf 'ref: refs/heads/mork\n' > .git/HEAD",
+    ],
+)
+def test_whatever_a_turn_did_to_its_repository_the_next_one_starts_with_a_clean_one(
+    bench: Bench, tampering: str
+) -> None:
+    tree, fresh = bench.agent_tree(), bench.pool.tree("fresh")
+    bench.pool.prepare_for_agent(fresh, bench.base)
+    subprocess.run(["sh", "-c", tampering], cwd=tree.path, check=False, stderr=subprocess.DEVNULL)
+    bench.pool.prepare_for_agent(tree, bench.base)
+    assert _whole(tree.path / ".git") == _whole(fresh.path / ".git")
+
+
+def _whole(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Give every file and folder of a `.git`: mode, number of names, bytes."""
+    found = {}
+    for path in sorted([folder, *folder.rglob("*")]):
+        facts = path.lstat()
+        content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+        names = 1 if path.is_dir() else facts.st_nlink
+        found[str(path.relative_to(folder))] = (stat.S_IFMT(facts.st_mode) | facts.st_mode & 0o111, names, content)
+    return found
+
+
 def test_an_agents_repository_follows_the_reference(bench: Bench) -> None:
-    """After a keep the agent starts from the new reference; older templates are thrown away."""
+    """After a keep the agent starts from the new reference; the template follows it."""
     tree = bench.agent_tree()
     for n in range(4):
         write_files(tree.path, {"src/solve.py": f"step {n}\n"})
@@ -334,7 +374,9 @@ def test_an_agents_repository_follows_the_reference(bench: Bench) -> None:
         bench.pool.prepare_for_agent(tree, bench.base)
         assert (tree.path / "src" / "solve.py").read_text() == f"step {n}\n"
         assert agent_git(tree, "rev-list", "--count", "HEAD") == "1"
-    assert len(os.listdir(bench.private.path / "headway-templates")) == 2
+        assert agent_git(tree, "status", "--porcelain") == "" and agent_git(tree, "fsck", "--strict") == ""
+        assert agent_git(tree, "write-tree") == agent_git(tree, "rev-parse", "HEAD^{tree}")
+    assert os.listdir(bench.private.path / "headway-templates") == [bench.base]
 
 
 def test_an_agents_repository_works_with_the_other_hash(tmp_path: Path) -> None:

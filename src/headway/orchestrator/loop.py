@@ -63,6 +63,8 @@ SWITCH_SECONDS = 0.0003
 """How soon a worker that became ready gets its turn: hand-overs are short here, and the default is longer than most."""
 LOOK_SECONDS = 0.5
 """How often a waiting loop looks into its inbox."""
+IDLE_SECONDS = 0.002
+"""When nothing happened for so long, what is derived from the log is written: work goes on beside it."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,8 @@ class Loop:
     _ending: RunStopped | None = None
     _ticks: int = 0
     _digest: str = ""
+    _stale_rows: set[int] = field(default_factory=set)
+    _has_stale_digest: bool = False
     _agent_failures: int = 0
     _judged_approval: tuple[Approval | None, bool] | None = None
     _agent_trouble: str = ""
@@ -170,6 +174,8 @@ class Loop:
             raise
         finally:
             self.ground.closing.set()
+            with contextlib.suppress(HeadwayError):  # a start makes it anew; what ended the run is what is told
+                self._write_derived()
             self._close_records()
 
     def _pass(self) -> RunStopped | AwaitApproval | None:
@@ -213,7 +219,7 @@ class Loop:
 
     def _wait(self) -> RunStopped | None:
         try:
-            done = self._queue.get(timeout=LOOK_SECONDS)
+            done = self._next_done()
         except queue.Empty:
             return None
         if done is None:
@@ -228,6 +234,22 @@ class Loop:
         assert done.event is not None, "an action without an error has an event"
         self._take([done.event])
         return None
+
+    def _next_done(self) -> Done | None:
+        """Wait for what happens next; time in which nothing is measured is used for what is derived.
+
+        Raises: queue.Empty, when nothing happened.
+        """
+        is_stale = bool(self._stale_rows) or self._has_stale_digest
+        if is_stale and not self._is_measuring:
+            with contextlib.suppress(queue.Empty):
+                return self._queue.get(timeout=IDLE_SECONDS)
+            self._write_derived()
+        return self._queue.get(timeout=LOOK_SECONDS)
+
+    @property
+    def _is_measuring(self) -> bool:
+        return any(job.state is JobState.RUNNING and "/measure/" in job.id for job in self._jobs.values())
 
     def _interrupt_now(self) -> RunStopped:
         """End at once: agents' turns end with the supervisor's connection, a measurement runs on and is taken up."""
@@ -280,15 +302,28 @@ class Loop:
         if self.file.notices:
             self._tell_notices()
         for iteration in draft.touched:
-            self._write_row(iteration)
+            self._note_row(iteration)
         for event in draft.events:
             self._follow_up(event)
 
-    def _write_row(self, iteration: int) -> None:
+    def _note_row(self, iteration: int) -> None:
+        """Take over a row that changed; its `experiment.json` is written when there is time, the first one at once."""
         entry = self._log.recent.get(iteration)
-        self._files.write(iteration, entry, self._trees.get(iteration), self._jobs)
-        if entry is not None:
+        if entry is None:
+            self._write_row(iteration)
+        else:
+            self._stale_rows.add(iteration)
             self._remember(entry)
+
+    def _write_row(self, iteration: int) -> None:
+        self._files.write(iteration, self._log.recent.get(iteration), self._trees.get(iteration), self._jobs)
+
+    def _write_derived(self) -> None:
+        """Bring the files that are derived from the log up to date."""
+        while self._stale_rows:
+            self._write_row(self._stale_rows.pop())
+        if self._has_stale_digest:
+            self._write_digest()
 
     def _merge_save(self) -> None:
         """Merge what a person saved since the last commit: what may be edited stays, facts are restored."""
@@ -324,7 +359,7 @@ class Loop:
         """Bring derived files and memories up to date with what is committed."""
         if isinstance(event, BatchEnded):
             self._ticks += 1
-            self._write_digest()
+            self._digest, self._has_stale_digest = "", True
             self._forget_batch()
             if self.max_ticks is not None and self._ticks >= self.max_ticks:
                 self._stop = self._stop or StopAsked("max_ticks", f"{self._ticks} ticks in this process")
@@ -484,7 +519,7 @@ class Loop:
                 self._note(event)
         self.file.commit(coalesced(draft.edits))
         self._log = draft.view
-        self._write_row(iteration)
+        self._note_row(iteration)
 
     # Records and digest
 
@@ -526,7 +561,8 @@ class Loop:
         return digest(self._log.spec, self._memory, self._log.backlog or (), worst)
 
     def _write_digest(self) -> None:
-        self._digest = self._digest_text()
+        self._has_stale_digest = False
+        self._digest = self._digest or self._digest_text()
         self.ground.write_derived(self.ground.state.digest, self._digest.encode("utf-8", "replace"))
 
     def _give_up(self, problem: HeadwayError) -> None:

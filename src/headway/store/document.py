@@ -1,14 +1,15 @@
 """Read YAML of any layout with a real parser, bounded, and say where it is damaged.
 
-The parser is ruamel.yaml (YAML 1.2; in C where its extension is installed), loaded only when text is met that
-headway did not write itself. Timestamps stay the text they are; tags that make other objects are refused.
+The parser is ruamel.yaml (YAML 1.2), loaded only when text is met that headway did not write itself. Its part in C
+is about four times as fast and is left alone where it is installed: it speaks YAML 1.1 below its values, refuses other
+files than the part in Python does, and has no bound on nesting, so a log would mean something else by what happens to
+be installed. Timestamps stay the text they are; tags that make other objects are refused.
 """
 
 import functools
-import re
 import warnings
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ from headway.store.scan import EXPERIMENTS, NO_ITERATION, Buffer, Layout, Span, 
 
 MEND = "mend that place in an editor; headway has left the file as it is"
 MOST_ALIASED = 10_000
-"""How many nodes aliases may add to a document before it is refused."""
+"""How many values aliases may add to a document before it is refused; long text counts once per 100 characters."""
 
-_ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]", re.MULTILINE)
 _BOM = "\ufeff"
 
 
@@ -65,7 +65,7 @@ def parse(text: str, path: Path, first_line: int = 1) -> Any:
         first_line: the number of its first line in that file.
     Raises: DataDamaged, with the line.
     """
-    if _ALIAS.search(text):
+    if "&" in text and "*" in text:
         _bound_aliases(text, path, first_line)
     return _guarded(lambda: _yaml().load(text), text, path, first_line)
 
@@ -82,8 +82,8 @@ def locate(data: Buffer, path: Path) -> tuple[Layout, dict[str, Any]]:
     text = decode(data, path)
     values = parse_mapping(text, path)
     bare = text.removeprefix(_BOM)
-    events = _guarded(lambda: list(_yaml(pure=True).parse(bare)), bare, path, 1)
-    layout = _layout_of(events, bare, data)
+    found = _guarded(lambda: _marks(_yaml().parse(bare)), bare, path, 1)
+    layout = _layout_of(found, bare, data)
     entries = values.get(EXPERIMENTS)
     layout.iterations = array("q", [_number(entry) for entry in entries] if isinstance(entries, list) else [])
     if layout.sections and len(layout.starts) != len(layout.iterations):
@@ -144,10 +144,10 @@ def _number(entry: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else NO_ITERATION
 
 
-def _yaml(pure: bool = False) -> Any:
+def _yaml() -> Any:
     from ruamel.yaml import YAML
 
-    yaml = YAML(typ="safe", pure=pure)  # a new one each time: a failure leaves the old one unusable
+    yaml = YAML(typ="safe", pure=True)  # a new one each time: a failure leaves the old one unusable
     yaml.Constructor = _plain_constructor()
     return yaml
 
@@ -169,40 +169,52 @@ def _plain_constructor() -> Any:
 
 
 def _bound_aliases(text: str, path: Path, first_line: int) -> None:
-    """Refuse a document that its aliases would swell beyond bounds.
+    """Refuse a document that its aliases would swell beyond bounds, or make endless.
 
-    The walk adds up sizes as the aliases would expand, so it stays as short as the text itself.
+    The walk adds up sizes as the aliases would expand and keeps none of the document, so it takes no longer than one
+    look at the text, and no more memory than the names of its anchors.
     """
-    from ruamel.yaml.events import AliasEvent, MappingStartEvent, NodeEvent, SequenceStartEvent
+    found = _guarded(lambda: _trouble_with_aliases(_yaml().parse(text)), text, path, first_line)
+    if found is not None:
+        line, what = found
+        raise damaged(path, first_line + line, what)
 
+
+def _trouble_with_aliases(events: Iterable[Any]) -> tuple[int, str] | None:
+    """The line, from 0, at which aliases have added too much or name what they stand in; None when they never do."""
     sizes: dict[str, int] = {}
     open_nodes: list[tuple[str | None, int]] = []
     total = aliased = 0
-    for event in _guarded(lambda: list(_yaml(pure=True).parse(text)), text, path, first_line):
-        if isinstance(event, AliasEvent):
-            added = sizes.get(event.anchor, 1)
-            aliased += added
-            total += added
-        elif isinstance(event, (MappingStartEvent, SequenceStartEvent)):
+    for event in events:
+        kind = type(event).__name__
+        if kind == "AliasEvent":
+            if any(anchor == event.anchor for anchor, _ in open_nodes):
+                return event.start_mark.line, f"the alias *{event.anchor} stands inside what it names"
+            aliased += sizes.get(event.anchor, 1)
+            total += sizes.get(event.anchor, 1)
+            if aliased > MOST_ALIASED:
+                return event.start_mark.line, f"aliases would add more than {MOST_ALIASED} values to the file"
+        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
             open_nodes.append((event.anchor, total))
             total += 1
-        elif isinstance(event, NodeEvent):
-            total += 1
+        elif kind == "ScalarEvent":
+            size = 1 + len(event.value) // 100
+            total += size
             if event.anchor:
-                sizes[event.anchor] = 1
-        elif open_nodes and type(event).__name__ in ("MappingEndEvent", "SequenceEndEvent"):
+                sizes[event.anchor] = size
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
             anchor, before = open_nodes.pop()
             if anchor:
                 sizes[anchor] = total - before
-        if aliased > MOST_ALIASED:
-            line = first_line + event.start_mark.line
-            raise damaged(path, line, f"aliases would add more than {MOST_ALIASED} values to the file")
+    return None
 
 
-def _layout_of(events: list[Any], text: str, data: Buffer) -> Layout:
-    """The spans that the events' marks tell; a layout without spans where new text would not fit in."""
+_Marks = tuple[list[tuple[str, int]], list[int], int]
+
+
+def _layout_of(found: _Marks | None, text: str, data: Buffer) -> Layout:
+    """The spans that a parser's marks tell; a layout without spans where new text would not fit in."""
     layout = Layout(ending=b"\r\n" if b"\r\n" in data[:4096] else b"\n", is_sure=False)
-    found = _marks(events)
     if found is None:
         return layout
     keys, items, end = found
@@ -219,15 +231,18 @@ def _layout_of(events: list[Any], text: str, data: Buffer) -> Layout:
     return layout
 
 
-def _marks(events: list[Any]) -> tuple[list[tuple[str, int]], list[int], int] | None:
+def _marks(events: Iterable[Any]) -> _Marks | None:
     """The top-level keys and the experiments' items with their places, and the end; None for other shapes."""
     keys: list[tuple[str, int]] = []
     items: list[int] = []
+    end = None
     for depth, position, event in _walk(events):
         mark = event.start_mark
-        if depth == 0 and getattr(event, "flow_style", True):
+        if depth == 0 and position:
+            end = mark.index
+        elif depth == 0 and getattr(event, "flow_style", True):
             return None
-        if depth == 1 and position % 2 == 0:
+        elif depth == 1 and position % 2 == 0:
             if mark.column or not isinstance(getattr(event, "value", None), str):
                 return None
             keys.append((event.value, mark.index))
@@ -235,17 +250,18 @@ def _marks(events: list[Any]) -> tuple[list[tuple[str, int]], list[int], int] | 
             return None
         elif depth == 2 and keys[-1][0] == EXPERIMENTS:
             items.append(mark.index)
-    root_end = next((event for event in reversed(events) if type(event).__name__ == "MappingEndEvent"), None)
-    return (keys, items, root_end.start_mark.index) if keys and root_end else None
+    return (keys, items, end) if keys and end is not None else None
 
 
-def _walk(events: list[Any]) -> Iterator[tuple[int, int, Any]]:
-    """Each node with its depth and its position among its siblings."""
+def _walk(events: Iterable[Any]) -> Iterator[tuple[int, int, Any]]:
+    """Each node with its depth and its position among its siblings; the root's end as a second node of depth 0."""
     positions = [0]
     for event in events:
         kind = type(event).__name__
         if kind in ("MappingEndEvent", "SequenceEndEvent"):
             positions.pop()
+            if len(positions) == 1:
+                yield 0, 1, event
         elif kind in ("MappingStartEvent", "SequenceStartEvent", "ScalarEvent", "AliasEvent"):
             yield len(positions) - 1, positions[-1], event
             positions[-1] += 1

@@ -3,13 +3,16 @@
 A string stands plain only when a narrow whitelist proves it safe; all else is JSON's double quotes, which
 are YAML's too. Mappings are indented by two, lists by none, nothing is folded, nothing is shared by anchors.
 `read.py` reads this text back without a YAML loader; a change here makes older logs slower to read, not wrong.
+What every loader cannot read alike is refused: integers over 64 bits, half characters. So is a number that is not
+finite where a measurement stands, since no decision may rest on it; elsewhere `.inf`, `-.inf` and `.nan` are written
+as YAML spells them, because a person's own keys are kept whatever they hold, and all loaders read these alike.
 Source: LOG-STORE section 5 (196 vectors in 8 loaders).
 """
 
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from headway.errors import RequestWrong
 
@@ -24,16 +27,33 @@ _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _QUOTED_FIELDS = frozenset(["id", "commit", "timestamp", "primary_delta", "content_hash", "arrives_as", "wake"])
 _QUOTED_ENDS = ("_id", "_ids", "_sha", "_sha256", "_hash", "_revision", "_at", "_delta")
+_MEASURED_FIELDS = frozenset(["metrics", "gates", "comparisons", "gain"])
+"""Below these keys stands what decisions rest on: numbers there are finite."""
+_NOT_FINITE = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
 _LONGEST_KEY = 1000
 _DEEPEST = 100
 _INT_LOW, _INT_HIGH = -(2**63), 2**64 - 1
 _encode = json.JSONEncoder(ensure_ascii=False).encode
-_heads: dict[str, tuple[str, bool]] = {}
+_heads: dict[str, "_Head"] = {}
 Put = Callable[[str], None]
 
 
 class _Refused(ValueError):
-    """The value has no form that every loader reads alike."""
+    """The value has no form that every loader reads alike, or no place where it stands."""
+
+
+class _Head(NamedTuple):
+    """How a key is written, and what holds for the values under it.
+
+    Attributes:
+        text: the key.
+        quoted: whether text under it always stands in quotes.
+        measured: whether numbers under it, at any depth, have to be finite.
+    """
+
+    text: str
+    quoted: bool
+    measured: bool
 
 
 def emit_mapping(row: Mapping[Any, Any], indent: int = 0) -> str:
@@ -43,8 +63,9 @@ def emit_mapping(row: Mapping[Any, Any], indent: int = 0) -> str:
         row: plain data: mappings, lists, strings, numbers, booleans, None; keys in the order wanted.
         indent: the column of its keys, in blanks.
     Returns: the text, with a line end; `{}` when the mapping is empty.
-    Raises: RequestWrong, for what loaders would read differently: an integer over 64 bits, a number that is
-        not finite, a lone surrogate, any other kind of object.
+    Raises: RequestWrong, for what loaders would read differently: an integer over 64 bits, a lone surrogate, any
+        other kind of object; and for a number that is not finite as a key, or under `metrics`, `gates`,
+        `comparisons` or `gain`.
     Source: LOG-STORE section 5.
     """
     pad = " " * indent
@@ -52,7 +73,7 @@ def emit_mapping(row: Mapping[Any, Any], indent: int = 0) -> str:
         return f"{pad}{{}}\n"
     parts: list[str] = []
     with _Located(row):
-        _mapping(row, pad, pad, parts.append)
+        _mapping(row, pad, pad, False, parts.append)
     return "".join(parts)
 
 
@@ -77,59 +98,59 @@ def emit_entry(row: Mapping[str, Any], indent: int = 0) -> str:
         return f"{pad}- {{}}\n"
     parts: list[str] = []
     with _Located(row):
-        _mapping(row, f"{pad}  ", f"{pad}- ", parts.append)
+        _mapping(row, f"{pad}  ", f"{pad}- ", False, parts.append)
     return "".join(parts)
 
 
-def _mapping(row: Mapping[Any, Any], pad: str, lead: str, put: Put) -> None:
+def _mapping(row: Mapping[Any, Any], pad: str, lead: str, measured: bool, put: Put) -> None:
     """Write the pairs at column `len(pad)`; the first line begins with `lead` instead of `pad`."""
     if len(pad) > 2 * _DEEPEST:
         raise _Refused(f"is nested deeper than {_DEEPEST}")
     for key, value in row.items():
         known = _heads.get(key) if type(key) is str else None
-        head, quoted = known or _head(key)
+        head, quoted, measures = known or _head(key)
         start = lead + head + ":" if len(head) <= _LONGEST_KEY else f"{lead}? {head}\n{pad}:"
-        _value(start, value, pad, quoted, put)
+        _value(start, value, pad, quoted, measured or measures, put)
         lead = pad
 
 
-def _sequence(items: list[Any] | tuple[Any, ...], pad: str, lead: str, quoted: bool, put: Put) -> None:
+def _sequence(items: list[Any] | tuple[Any, ...], pad: str, lead: str, quoted: bool, measured: bool, put: Put) -> None:
     if len(pad) > 2 * _DEEPEST:
         raise _Refused(f"is nested deeper than {_DEEPEST}")
     deeper = f"{pad}  "
     for item in items:
         if item and isinstance(item, Mapping):
-            _mapping(item, deeper, f"{lead}- ", put)
+            _mapping(item, deeper, f"{lead}- ", measured, put)
         elif item and isinstance(item, (list, tuple)):
-            _sequence(item, deeper, f"{lead}- ", quoted, put)
+            _sequence(item, deeper, f"{lead}- ", quoted, measured, put)
         else:
-            _value(f"{lead}-", item, pad, quoted, put)
+            _value(f"{lead}-", item, pad, quoted, measured, put)
         lead = pad
 
 
-def _value(start: str, value: Any, pad: str, quoted: bool, put: Put) -> None:
+def _value(start: str, value: Any, pad: str, quoted: bool, measured: bool, put: Put) -> None:
     kind = type(value)
     if kind is float:
-        put(f"{start} {_float(value)}\n")
+        put(f"{start} {_float(value, measured)}\n")
     elif isinstance(value, str):
         put(f"{start} {_literal(value, pad) or _text(value, quoted)}\n")
     elif isinstance(value, Mapping):
         if value:
             put(f"{start}\n")
-            _mapping(value, f"{pad}  ", f"{pad}  ", put)
+            _mapping(value, f"{pad}  ", f"{pad}  ", measured, put)
         else:
             put(f"{start} {{}}\n")
     elif isinstance(value, (list, tuple)):
         if value:
             put(f"{start}\n")
-            _sequence(value, pad, pad, quoted, put)
+            _sequence(value, pad, pad, quoted, measured, put)
         else:
             put(f"{start} []\n")
     else:
-        put(f"{start} {_atom(value)}\n")
+        put(f"{start} {_atom(value, measured)}\n")
 
 
-def _atom(value: Any) -> str:
+def _atom(value: Any, measured: bool) -> str:
     if value is None:
         return "null"
     if value is True:
@@ -141,15 +162,17 @@ def _atom(value: Any) -> str:
             raise _Refused("is an integer over 64 bits, which some loaders misread; write it as text")
         return int.__repr__(value)
     if isinstance(value, float):
-        return _float(value)
+        return _float(value, measured)
     raise _Refused(f"is a {type(value).__name__}, which YAML has no plain form for")
 
 
-def _float(value: float) -> str:
+def _float(value: float, measured: bool) -> str:
     text = float.__repr__(value)
     if "e" not in text:
         if text[-1] in "fn":  # inf, -inf, nan
-            raise _Refused("is not a finite number")
+            if measured:
+                raise _Refused("is not a finite number")
+            return _NOT_FINITE[text]
         return text
     mantissa, exponent = text.split("e")
     if "." not in mantissa:
@@ -183,12 +206,12 @@ def _literal(text: str, pad: str) -> str | None:
     return f"|{body}" if ends else f"|-{body}"
 
 
-def _head(key: Any) -> tuple[str, bool]:
-    """How a key is written, and whether text under it always stands in quotes."""
+def _head(key: Any) -> _Head:
     if not isinstance(key, str):
-        return _atom(key), False
-    head = _text(key, quoted=False)
-    found = head, key in _QUOTED_FIELDS or key.endswith(_QUOTED_ENDS)
+        return _Head(_atom(key, measured=True), False, False)
+    found = _Head(
+        _text(key, quoted=False), key in _QUOTED_FIELDS or key.endswith(_QUOTED_ENDS), key in _MEASURED_FIELDS
+    )
     if type(key) is str and len(_heads) < 4096 and len(key) < 100:
         _heads[key] = found
     return found
@@ -211,7 +234,7 @@ class _Located:
             ) from error
 
 
-def _path_of_refusal(value: Any, depth: int = 0) -> list[str]:
+def _path_of_refusal(value: Any, measured: bool = False, depth: int = 0) -> list[str]:
     pairs: list[tuple[Any, Any]] = []
     if isinstance(value, Mapping):
         pairs = list(value.items())
@@ -219,14 +242,15 @@ def _path_of_refusal(value: Any, depth: int = 0) -> list[str]:
         pairs = [(f"[{index}]", item) for index, item in enumerate(value)]
     for key, item in pairs if depth < _DEEPEST else []:
         name = ascii(key)[1:-1] if isinstance(key, str) else repr(key)
+        below = measured
         try:
             if isinstance(value, Mapping):
-                _head(key)
+                below = measured or _head(key).measured
             if not isinstance(item, (Mapping, list, tuple)):
-                _value("", item, "", False, lambda _: None)
+                _value("", item, "", False, below, lambda _: None)
         except _Refused:
             return [name]
-        deeper = _path_of_refusal(item, depth + 1)
+        deeper = _path_of_refusal(item, below, depth + 1)
         if deeper:
             return [name, *deeper]
     return []

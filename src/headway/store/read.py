@@ -6,13 +6,21 @@ touched is read by `document.py` in the places touched.
 """
 
 import json
+import math
 from typing import Any
 
 from headway.errors import RequestWrong
 from headway.store.emit import emit_entry, emit_mapping
 
 _decode = json.JSONDecoder().raw_decode
-_CONSTANTS: dict[str, Any] = {"null": None, "true": True, "false": False}
+_CONSTANTS: dict[str, Any] = {
+    "null": None,
+    "true": True,
+    "false": False,
+    ".inf": math.inf,
+    "-.inf": -math.inf,
+    ".nan": math.nan,
+}
 
 
 class Unsure(Exception):
@@ -120,12 +128,12 @@ class _Lines:
         first = token[0]
         if first == '"':
             return _decode(token)[0]
+        if token in _CONSTANTS:
+            return _CONSTANTS[token]
         if first in "0123456789-":
             return float(token) if "." in token or "e" in token else int(token)
         if first == "|":
             return self.literal(token, column)
-        if token in _CONSTANTS:
-            return _CONSTANTS[token]
         return [] if token == "[]" else {} if token == "{}" else token
 
     def literal(self, token: str, column: int) -> str:

@@ -9,6 +9,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,15 +20,20 @@ from headway.adapters.workspaces.tree_files import Signature, remove
 
 
 class Stage:
-    """One staging area of one tree; its folder is emptied at the start."""
+    """One staging area of one tree; its folder is made, empty, when it is first needed."""
 
     def __init__(self, private: PrivateRepository, name: str, base_commit: str) -> None:
         self._private = private
         self._base = base_commit
-        self._folder = private.area("headway-stage") / name
-        if os.path.lexists(self._folder):
-            remove(self._folder)
-        (self._folder / "files").mkdir(parents=True)
+        self._name = name
+
+    @cached_property
+    def _folder(self) -> Path:
+        folder = self._private.area("headway-stage") / self._name
+        if os.path.lexists(folder):
+            remove(folder)
+        (folder / "files").mkdir(parents=True)
+        return folder
 
     def ignored(self, paths: Iterable[str], ignore_files: Mapping[str, bytes]) -> set[str]:
         """Say which untracked files the base commit's ignore rules leave out.

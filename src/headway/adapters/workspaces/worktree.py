@@ -130,7 +130,7 @@ class TreePool:
 
         Raises: as `prepare`.
         """
-        self.prepare(tree, commit, keep)
+        self.prepare(tree, commit, (*keep, ".git"))
         self._agent_git.give(tree.path, commit)
 
     def candidate(
