@@ -19,7 +19,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from headway.adapters.supervisor import look_at
-from headway.core.actions import Action, Author, AwaitApproval, Conclude, Dispatch, Integrate, Job, JobState, Stop, Wait
+from headway.core.actions import (
+    Action,
+    Author,
+    AwaitApproval,
+    Conclude,
+    Dispatch,
+    Integrate,
+    Job,
+    JobState,
+    Measure,
+    Stop,
+    Wait,
+)
 from headway.core.apply import apply
 from headway.core.approval import objections
 from headway.core.briefs import brief
@@ -63,8 +75,9 @@ SWITCH_SECONDS = 0.0003
 """How soon a worker that became ready gets its turn: hand-overs are short here, and the default is longer than most."""
 LOOK_SECONDS = 0.5
 """How often a waiting loop looks into its inbox."""
-IDLE_SECONDS = 0.002
-"""When nothing happened for so long, what is derived from the log is written: work goes on beside it."""
+STALE_SECONDS = 1.0
+"""What is derived from the log is written beside other work; a measurement that could be disturbed waits for it
+only when it is older than this."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +148,7 @@ class Loop:
     _digest: str = ""
     _stale_rows: set[int] = field(default_factory=set)
     _has_stale_digest: bool = False
+    _derived_at: float = field(default_factory=time.monotonic)
     _agent_failures: int = 0
     _judged_approval: tuple[Approval | None, bool] | None = None
     _agent_trouble: str = ""
@@ -189,9 +203,13 @@ class Loop:
         if isinstance(actions[0], AwaitApproval):
             self._take([GateReached()])
             return actions[0]
-        for action in actions:
-            if action.id not in self._jobs and not isinstance(action, Wait):
-                self._start(action)
+        starting = [a for a in actions if a.id not in self._jobs and not isinstance(a, Wait)]
+        if any(isinstance(a, Measure) for a in starting) and time.monotonic() - self._derived_at > STALE_SECONDS:
+            self._write_derived()
+        for action in starting:
+            self._start(action)
+        if not self._is_measuring:
+            self._write_derived()
         return self._wait()
 
     def _settle(self) -> tuple[Action, ...] | None:
@@ -219,7 +237,7 @@ class Loop:
 
     def _wait(self) -> RunStopped | None:
         try:
-            done = self._next_done()
+            done = self._queue.get(timeout=LOOK_SECONDS)
         except queue.Empty:
             return None
         if done is None:
@@ -234,18 +252,6 @@ class Loop:
         assert done.event is not None, "an action without an error has an event"
         self._take([done.event])
         return None
-
-    def _next_done(self) -> Done | None:
-        """Wait for what happens next; time in which nothing is measured is used for what is derived.
-
-        Raises: queue.Empty, when nothing happened.
-        """
-        is_stale = bool(self._stale_rows) or self._has_stale_digest
-        if is_stale and not self._is_measuring:
-            with contextlib.suppress(queue.Empty):
-                return self._queue.get(timeout=IDLE_SECONDS)
-            self._write_derived()
-        return self._queue.get(timeout=LOOK_SECONDS)
 
     @property
     def _is_measuring(self) -> bool:
@@ -324,6 +330,7 @@ class Loop:
             self._write_row(self._stale_rows.pop())
         if self._has_stale_digest:
             self._write_digest()
+        self._derived_at = time.monotonic()
 
     def _merge_save(self) -> None:
         """Merge what a person saved since the last commit: what may be edited stays, facts are restored."""

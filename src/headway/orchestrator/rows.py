@@ -10,12 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from headway.core.actions import Job
-from headway.core.events import CandidateBuilt, HypothesisDispatched
+from headway.core.events import (
+    CandidateBuilt,
+    ExperimentEvent,
+    HypothesisDispatched,
+    from_record,
+    says_nothing_of_the_code,
+)
 from headway.core.records import Entry, to_row
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.reading import entries_of
 from headway.store.log import LogFile
 from headway.store.paths import ExperimentPaths, ensure_folder, execution_id, iteration_of
+from headway.store.records import read_records
 
 TREES = "trees"
 """Key beside the row: the (reference tree, candidate tree) that a repeat is recognised by."""
@@ -74,12 +81,14 @@ class ExperimentFiles:
         """Hand every entry of the log on, one at a time, with the trees that its folder tells of.
 
         An `experiment.json` that holds another row than the log (its writer died before it, or a person edited the
-        log) is written anew.
+        log) is written anew; its trees are those that the records tell of.
         """
         for row, entry in entries_of(file):
-            known = _read(self._ground.run.experiment(entry.iteration).experiment_json)
+            paths = self._ground.run.experiment(entry.iteration)
+            known = _read(paths.experiment_json)
             trees = _trees(known)
             if known.get("row") != row:
+                trees = _trees_on_record(paths.records) or trees
                 self.write(entry.iteration, entry, trees, {})
             remember(entry, trees)
 
@@ -101,6 +110,18 @@ def _read(path: Path) -> Mapping[str, Any]:
 def _trees(known: Mapping[str, Any]) -> tuple[str, str] | None:
     found = known.get(TREES)
     return (str(found[0]), str(found[1])) if isinstance(found, list) and len(found) == 2 else None
+
+
+def _trees_on_record(records: Path) -> tuple[str, str] | None:
+    """Give the trees of the newest candidate that an experiment's records tell of."""
+    built = None
+    for record in read_records(records):
+        event = from_record(record)
+        if isinstance(event, CandidateBuilt):
+            built = event
+        elif isinstance(event, ExperimentEvent) and says_nothing_of_the_code(event):
+            built = None
+    return (built.base_tree, built.tree) if built is not None and built.tree and built.base_tree else None
 
 
 def _dispatched_row(jobs: Mapping[str, Job], iteration: int) -> dict[str, Any]:
