@@ -29,6 +29,7 @@ from headway.core.events import Event, RunStopped, from_record
 from headway.core.figures import unmoved_words
 from headway.core.log_check import check_log
 from headway.core.log_findings import Finding
+from headway.core.log_references import kept_commits
 from headway.core.log_view import Log, reference_of
 from headway.core.records import (
     Approval,
@@ -47,14 +48,26 @@ from headway.core.spec import Spec
 from headway.core.spec_changes import changes_between, is_free
 from headway.core.stages import stage_of
 from headway.core.stopping import approved_dependencies
+from headway.core.validity import Waivers, misnamed_waivers
+from headway.core.validity_words import forgeable_words, gate_words
 from headway.errors import BranchCheckedOut, HeadwayError, OutsideFailed, RefMoved, RequestWrong
 from headway.orchestrator.closing import finish_run
 from headway.orchestrator.demo import set_up_example
-from headway.orchestrator.first import create_log, measure_baseline, noise_warning, noise_words
+from headway.orchestrator.exemplars import plan_exemplars
+from headway.orchestrator.first import (
+    baseline_probes,
+    create_log,
+    measure_baseline,
+    noise_warning,
+    noise_words,
+    timeout_of,
+)
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.inbox import Inbox
+from headway.orchestrator.log_surroundings import surroundings_of
 from headway.orchestrator.loop import Loop, now
 from headway.orchestrator.measuring import has_unrecorded
+from headway.orchestrator.no_ops import SelfTested, try_no_ops
 from headway.orchestrator.reading import view_of
 from headway.orchestrator.start import (
     RunFacts,
@@ -69,9 +82,11 @@ from headway.orchestrator.start import (
     refuse_start,
     refuse_unsupported,
     run_of,
+    take_up_parked,
     trees_of,
 )
 from headway.orchestrator.trial import Trial, try_harness, words_on_absolute_paths
+from headway.orchestrator.validity import forget_failed_gate, run_gate
 from headway.store.atomic import write_atomic
 from headway.store.document import read_document
 from headway.store.lock import Owner, RunLock, is_alive, read_owner
@@ -80,6 +95,7 @@ from headway.store.paths import StateRoot, ensure_folder, prepare_state_root
 from headway.store.records import read_records
 from headway.store.shipped import example_names
 from headway.store.spec_file import LoadedSpec, load_spec
+from headway.store.strategies import StrategyReport, discard_spare, probe
 
 STATE_FOLDER = ".headway"
 Tell = Callable[[str], None]
@@ -187,7 +203,8 @@ def status(where: Where) -> Status:
     _, log = read_log(state)
     gate = objections(log.approval, loaded.spec, loaded.sha256)
     shown = status_of(log, loaded.spec, gate, live_owner(state) is not None, str(state.root))
-    told = (_noise_words(log, loaded.spec) if gate else "", unmoved_words(log, loaded.spec))
+    of_gate = (_noise_words(log, loaded.spec), *gate_words(log.harness_validation)) if gate else ()
+    told = (*of_gate, unmoved_words(log, loaded.spec))
     shown = replace(shown, phase=_how_far(state, log), notices=(*shown.notices, *filter(None, told)))
     older = _family_log(state, loaded.spec.name)
     return replace(shown, notices=(*shown.notices, older)) if older else shown
@@ -226,12 +243,13 @@ def _family_log(state: StateRoot, name: str) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """One experiment whole: its row, its records, and where its files lie."""
+    """One experiment whole: its row, its records, where its files lie, and whether its harness can be forged."""
 
     row: dict[str, Any]
     records: tuple[dict[str, Any], ...]
     folder: Path
     diff: str
+    harness: str = ""
 
 
 def show(where: Where, iteration: int) -> Shown:
@@ -246,7 +264,8 @@ def show(where: Where, iteration: int) -> Shown:
             raise _no_experiment(iteration, state) from None
         row = dict(json.loads(folder.experiment_json.read_bytes()).get("row", {}))
     records = tuple(read_records(folder.records)) if folder.records.is_file() else ()
-    return Shown(row, records, folder.folder, _diff_text(folder.assets / "diff.patch"))
+    harness = forgeable_words(log.harness_validation)
+    return Shown(row, records, folder.folder, _diff_text(folder.assets / "diff.patch"), harness)
 
 
 def _diff_text(path: Path) -> str:
@@ -280,11 +299,17 @@ def check_the_log(target: Path | None, where: Where) -> tuple[Path, list[Finding
     """Check a log file: its own, or the one that is named. Raises: DataDamaged, DiskFailed, RequestWrong."""
     path = _log_path(target, where)
     file = LogFile.open(path)
+    around = surroundings_of(path, kept_commits(file.rows()))
     if not file.has_experiments:
-        return path, check_log(file.sections(), None)
+        return path, check_log(file.sections(), None, around)
     numbers = set(file.iterations())
     rows = ((file.line_of(n) if (n := row.get("iteration")) in numbers else None, row) for row in file.rows())
-    return path, check_log(file.sections(), rows)
+    return path, check_log(file.sections(), rows, around)
+
+
+def way_of_commits(log: Path) -> StrategyReport:
+    """Say which of its two ways a commit to a log takes where it lies, and why."""
+    return probe(log.resolve().parent)
 
 
 def log_document(target: Path | None, where: Where) -> dict[str, Any]:
@@ -320,6 +345,18 @@ def check(spec_path: Path, where: Where, tell: Tell) -> Trial:
         return try_harness(loaded, spec_path, user, Path(folder), where.environment, tell)
 
 
+def self_test(spec_path: Path, where: Where, no_ops: int, tell: Tell) -> SelfTested:
+    """Measure candidates that change nothing, and count those that the configured decision keeps; changes nothing.
+
+    Raises: as `check`.
+    """
+    loaded = load_spec(spec_path)
+    refuse_unsupported(loaded.spec, str(spec_path))
+    user = where.repository()
+    with tempfile.TemporaryDirectory(prefix="headway-check-") as folder:
+        return try_no_ops(loaded, spec_path, user, Path(folder), where.environment, no_ops, tell)
+
+
 # Running
 
 
@@ -352,12 +389,16 @@ class RunWishes:
         uncapped_spend: the explicit yes to a judge without a cost cap.
         max_ticks: stop after so many batches.
         fresh: archive the run that is there and begin a new one.
+        waive_validity: failed probes of the gate that may go on, by name, or the name of who waives them all.
+        waive_calibration: who waives the judge's calibration and when, verbatim.
     """
 
     approve_as: str | None = None
     uncapped_spend: bool = False
     max_ticks: int | None = None
     fresh: bool = False
+    waive_validity: tuple[str, ...] = ()
+    waive_calibration: str | None = None
 
 
 def run(
@@ -377,6 +418,10 @@ def run(
         on_event: is told of every fact.
     Returns: how it ended. Raises: HeadwayError.
     """
+    misnamed = misnamed_waivers(wishes.waive_validity)
+    if misnamed:
+        mend = "name a probe that failed, or give your own name to waive all that did"
+        raise RequestWrong(misnamed, "--waive-validity", mend)
     loaded = load_spec(spec_path) if spec_path is not None else None
     if loaded is not None:
         refuse_unsupported(loaded.spec, str(spec_path))
@@ -404,6 +449,7 @@ def _owned(state: StateRoot, command: str, tell: Tell) -> Iterator[None]:
     if before is not None:
         tell(f"took over from a process that died (pid {before.pid})")
     try:
+        take_up_parked(state, tell)
         yield
     finally:
         lock.release()
@@ -463,7 +509,9 @@ def _go_on(
         tell(f"warning: {line}")
     try:
         _sweep(ground)
-        file = LogFile.open(state.log) if state.log.is_file() else _first(ground, facts, tell)
+        if state.log.is_file() and (wishes.waive_validity or wishes.waive_calibration is not None):
+            tell("the validity gate of this run is over: a waiver changes nothing now")
+        file = LogFile.open(state.log) if state.log.is_file() else _first(ground, facts, wishes, tell)
         for open_ in _how_far(state, view_of(file)):
             tell(f"goes on with experiment {open_.iteration}: {open_.stage}")
         _claim_refs(ground)
@@ -481,16 +529,20 @@ def _go_on(
         ground.jobs.close(wait=False)
 
 
-def _first(ground: Ground, facts: RunFacts, tell: Tell) -> LogFile:
+def _first(ground: Ground, facts: RunFacts, wishes: RunWishes, tell: Tell) -> LogFile:
     """CP-1, as far as it was not reached before."""
+    waivers = Waivers(wishes.waive_validity, wishes.waive_calibration)
+    forget_failed_gate(ground, waivers)
+    exemplars = plan_exemplars(ground)
     samples = measure_baseline(ground, tell)
     for line in noise_words(ground.spec, samples):
         tell(line)
-    file = create_log(ground, samples, facts.created_at)
-    limit = (file.section("baseline") or {}).get("headway", {}).get("timeout_seconds")
-    if limit is not None:
-        ground.measuring.timeout_seconds = float(limit)
-    return file
+    ground.measuring.timeout_seconds = timeout_of(ground.spec, samples)
+    others = baseline_probes(ground.spec, samples)
+    validation = run_gate(ground, samples, exemplars, others, waivers, tell)
+    for line in gate_words(validation):
+        tell(f"warning: {line}")
+    return create_log(ground, samples, facts.created_at, validation)
 
 
 def _claim_refs(ground: Ground) -> None:
@@ -653,6 +705,7 @@ def _archive_run(state: StateRoot, loaded: LoadedSpec, where: Where, tell: Tell)
         user.delete_ref(f"refs/headway/{spec_name}/base", base)
     _archive_private_refs(state, user, spec_name, run_id)
     move_into(archive, state.log)
+    discard_spare(state.log)
     tell(f"archived run {run_id} under {archive}")
 
 

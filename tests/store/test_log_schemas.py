@@ -218,6 +218,7 @@ EXTENSIONS: dict[str, set[str]] = {
         "tamper",
         "repeat_of",
         "override",
+        "imported",  # not listed there: ADR on imported logs
     },
     "experiments[].comparisons[]": {"k", "decision"},
     "experiments[].comparisons[].candidate": {"order", "started_at", "seeds"},
@@ -235,8 +236,9 @@ EXTENSIONS: dict[str, set[str]] = {
         "timeout_seconds",
         "median_seconds",
         "relative_spread",
+        "imported",
     },
-    "harness_validation": set(),
+    "harness_validation": {"forgeable", "forged_by", "failed"},
     "best": set(),
 }
 

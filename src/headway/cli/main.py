@@ -1,9 +1,9 @@
 """The program `headway`: finds its commands by listing a folder, and is the one door where their errors end.
 
-A command is a file in `cli/commands/` with one typed function of the file's name (a dash is an underscore there); a
-folder is a command of commands. Help needs none of what a command needs to run: commands import the app when they are
-called. A command counts as one that writes, and is refused inside an agent's turn, unless its module says
-`READS_ONLY = True`.
+A command is a file in `cli/commands/` with one typed function of the file's name (a dash is an underscore there, and
+an underscore behind a word of Python's is not part of the name); a folder is a command of commands. Help needs none of
+what a command needs to run: commands import the app when they are called. A command counts as one that writes, and is
+refused inside an agent's turn, unless its module says `READS_ONLY = True`.
 """
 
 import functools
@@ -100,7 +100,7 @@ def _help_of_none(context: typer.Context) -> None:
 def _add_commands(app: typer.Typer, folder: ModuleType) -> None:
     for found in sorted(pkgutil.iter_modules(folder.__path__), key=lambda module: module.name):
         module = importlib.import_module(f"{folder.__name__}.{found.name}")
-        name = found.name.replace("_", "-")
+        name = found.name.rstrip("_").replace("_", "-")
         if found.ispkg:
             group = typer.Typer(rich_markup_mode=None, help=(module.__doc__ or "").split("\n\n")[0])
             group.callback(invoke_without_command=True)(_help_of_none)

@@ -5,6 +5,7 @@ Source: seed 004 (experiment_entry, opportunity_record, hypothesis_backlog); CON
 
 from typing import Any, ClassVar, Literal
 
+from headway.core.import_records import ImportedEntry
 from headway.core.log_words import (
     ComparisonKind,
     HypothesisSource,
@@ -108,6 +109,7 @@ class EntryHeadway(Row):
     tamper: tuple[Tamper, ...] = ()
     repeat_of: Iteration | None = None
     override: Override | None = None
+    imported: ImportedEntry | None = None
 
 
 class ComparisonHeadway(Row):

@@ -1,8 +1,9 @@
 """Say what is wrong, odd or unknown in an experiment log, without changing or refusing anything.
 
 A log that carries a `headway` key anywhere was written by headway: where it departs from the schema, something is
-damaged, an error. A log without one is another tool's or an older one: its departures are warnings, for absent means
-unknown there. Contradictions (two experiments with one number, a best that is none) are errors in both.
+damaged, an error. A log without one, or one that was imported, is another tool's or an older one: its departures are
+warnings, for absent means unknown there. Contradictions (two experiments with one number, a best that is none) are
+errors in both.
 
 Source: seed 004; CONTRACTS sections 2 and 6; DESIGN section 5 (legacy logs load with warnings).
 """
@@ -26,6 +27,7 @@ from headway.core.log_findings import (
     strange_keys,
     text_for_numbers,
 )
+from headway.core.log_references import Surroundings, check_references, is_imported
 from headway.core.log_words import ComparisonKind, Outcome, RunStatus
 from headway.core.measurements import Baseline, Best, HarnessValidation
 from headway.core.rows import EXTENSION, Row
@@ -78,7 +80,9 @@ class _Row:
 
 
 def check_log(
-    sections: Mapping[str, Any], experiments: Iterable[tuple[int | None, Mapping[str, Any]]] | None
+    sections: Mapping[str, Any],
+    experiments: Iterable[tuple[int | None, Mapping[str, Any]]] | None,
+    around: Surroundings | None = None,
 ) -> list[Finding]:
     """Report everything that a reader of this log should know.
 
@@ -86,12 +90,14 @@ def check_log(
         sections: the top-level sections as parsed; `experiments` is not read here, if it is among them.
         experiments: line in the file (None: not known) and parsed row of each experiment, in the file's order; None
             where the file has no such section.
+        around: the spec and the repository that the log can be compared with; None: the log stands alone.
     Returns: the findings, those about sections first (without a line: the caller knows where a section starts), then
         by experiment. An empty list says that nothing was found, not that the log is true.
     """
     parsed = {name: plain(value) for name, value in sections.items() if name != "experiments"}
     rows = [_Row(index, line, plain(row)) for index, (line, row) in enumerate(experiments or ())]
-    departure = Severity.ERROR if _is_ours(parsed, rows) else Severity.WARNING
+    is_own = _is_ours(parsed, rows)
+    departure = Severity.ERROR if is_own else Severity.WARNING
     found = [
         *_check_document(parsed, departure, has_experiments=experiments is not None),
         *_check_sections(parsed, departure),
@@ -105,12 +111,14 @@ def check_log(
         found += (
             replace(finding, iteration=row.iteration, line=row.line) for finding in _check_row(row, departure, numbers)
         )
-    return [*found, *_repeated_numbers(rows)]
+    plainly = [(row.line, row.row if isinstance(row.row, Mapping) else {}) for row in rows]
+    references = check_references(parsed, plainly, around or Surroundings(), is_own=is_own)
+    return [*found, *_repeated_numbers(rows), *references]
 
 
 def _is_ours(sections: Mapping[str, Any], rows: Iterable[_Row]) -> bool:
     every = [*sections.values(), *(row.row for row in rows)]
-    return any(isinstance(value, Mapping) and EXTENSION in value for value in every)
+    return not is_imported(sections) and any(isinstance(value, Mapping) and EXTENSION in value for value in every)
 
 
 def _check_document(sections: Mapping[str, Any], departure: Severity, *, has_experiments: bool) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ Source: seed 004 (baseline, harness_validation, comparisons, judge); CONTRACTS s
 
 from typing import Any, ClassVar
 
+from headway.core.import_records import ImportedLog
 from headway.core.log_words import Calibration, Verdict
 from headway.core.rows import Amount, Bool, Count, Int, Number, Row, Text, Timestamp
 
@@ -76,6 +77,7 @@ class BaselineHeadway(SideHeadway):
     timeout_seconds: Amount | None = None
     median_seconds: Amount | None = None
     relative_spread: dict[str, Amount] | None = None  # of each objective: (max - min) / |median|
+    imported: ImportedLog | None = None  # where the whole log came from, if another tool wrote it
 
 
 class Side(Row):
@@ -119,6 +121,17 @@ class Probe(Row):
     inputs: Any = None
     observed: Any = None
     passed: Bool | None = None
+    waiver: Text | None = None  # who waived its failure, or that it was waived by its name: verbatim
+
+
+class ValidationHeadway(Row):
+    """What the gate found besides; `forgeable` is null where that is not known."""
+
+    nullable: ClassVar[frozenset[str]] = frozenset({"forgeable"})
+
+    forgeable: Bool | None = None
+    forged_by: tuple[Text, ...] = ()  # files whose forged value the harness handed on
+    failed: tuple[Text, ...] = ()  # probes that stop a run, and failed
 
 
 class HarnessValidation(Row):
@@ -136,7 +149,7 @@ class HarnessValidation(Row):
     waiver: Text | None = None
     holdout_configured: Bool | None = None
     probes: tuple[Probe, ...] | None = None
-    headway: dict[str, Any] | None = None
+    headway: ValidationHeadway | None = None
 
 
 class Best(Row):

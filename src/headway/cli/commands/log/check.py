@@ -32,6 +32,7 @@ def check(
         print_document([asdict(finding) for finding in findings])
     else:
         say(*(line for finding in findings for line in _lines(path, finding)))
+        say(f"a commit to it goes by {app.way_of_commits(path)}")
         say(f"{path}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'other finding')}")
     if errors:
         raise typer.Exit(DataDamaged.exit_code)

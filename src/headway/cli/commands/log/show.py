@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.commands.show import experiment_lines
+from headway.cli.entry_lines import further_lines, unread_lines
 from headway.cli.figures_text import experiment_row
 from headway.cli.options import Json, Name, Repo, StateRoot, where_of
 from headway.cli.screen import print_document, say, table
@@ -28,11 +29,16 @@ def show(
     """Show a log's experiments, a line each, or one of them whole."""
     from headway import app
     from headway.core.figures import without_holdout
+    from headway.core.log_reading import shown_row
 
     where = where_of(repo, name, state_root)
     if iteration is not None:
         row = without_holdout(app.log_entry(log, where, iteration))
-        print_document(row) if as_json else say(*experiment_lines(row))
+        if as_json:
+            print_document(row)
+        else:
+            shown, unread = shown_row(row)
+            say(*experiment_lines(shown), *further_lines(shown), *unread_lines(unread))
         return
     document = app.log_document(log, where)
     rows = [without_holdout(row) for row in document.get("experiments") or () if isinstance(row, dict)]
