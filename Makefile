@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check check-all bench bench-start sample schemas lock clean
+.PHONY: setup demo test check check-all bench bench-decisions bench-start bench-store sample schemas lock clean
 
 setup: $(STAMP)
 
@@ -33,8 +33,14 @@ check-all: check test
 bench: setup
 	$(BIN)/python bench/bench_overhead.py
 
+bench-decisions: setup
+	$(BIN)/python bench/bench_decisions.py
+
 bench-start: setup
 	$(BIN)/python bench/bench_start.py
+
+bench-store: setup
+	$(BIN)/python bench/bench_store.py --race-seconds 60
 
 sample: setup
 	$(BIN)/python bench/make_sample.py

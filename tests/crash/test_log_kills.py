@@ -14,6 +14,7 @@ import pytest
 
 from headway.core.edits import AppendExperiment, SetSection
 from headway.store.log import LogFile
+from headway.store.strategies import StrategyName, discard_spare
 from tests.store.logs import a_row, agreed, by_pyyaml, log_rows, numbers, save
 
 pytestmark = pytest.mark.crash
@@ -23,8 +24,11 @@ WRITER = textwrap.dedent(
     import sys
     from pathlib import Path
     from headway.core.edits import AppendExperiment, ReplaceExperiment, SetSection
+    from headway.store import strategies
     from headway.store.log import LogFile
     from tests.store.logs import a_row
+    if sys.argv[2] == "copy":
+        strategies.probe = lambda folder: strategies.StrategyReport(strategies.StrategyName.COPY, "a test asks for it")
     log = LogFile.open(Path(sys.argv[1]))
     number = log.iterations()[-1]
     while True:
@@ -37,21 +41,25 @@ WRITER = textwrap.dedent(
 )
 
 
-def a_writer(path: Path) -> "subprocess.Popen[str]":
+BOTH_WAYS = pytest.mark.parametrize("way", list(StrategyName))
+
+
+def a_writer(path: Path, way: StrategyName) -> "subprocess.Popen[str]":
     """A process that commits as fast as it can and says what was acknowledged."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, "-c", WRITER, str(path)]
+    command = [sys.executable, "-c", WRITER, str(path), way]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 
-def test_no_acknowledged_commit_is_lost_by_a_kill(tmp_path: Path) -> None:
+@BOTH_WAYS
+def test_no_acknowledged_commit_is_lost_by_a_kill(tmp_path: Path, way: StrategyName) -> None:
     """Killed at random moments, again and again: the file is whole at once, and holds all that was acknowledged."""
     path = tmp_path / "log.yaml"
     LogFile.create(path, log_rows(3))
     chance = random.Random(7)
     acknowledged = 0
     for _ in range(12):
-        writer = a_writer(path)
+        writer = a_writer(path, way)
         assert writer.stdout is not None
         first = writer.stdout.readline()
         time.sleep(chance.random() * 0.15)
@@ -70,14 +78,16 @@ def test_no_acknowledged_commit_is_lost_by_a_kill(tmp_path: Path) -> None:
         assert document["run_state"]["tick"] == len(rows)
     assert acknowledged > 12
     LogFile.open(path).commit([AppendExperiment(a_row(10_000))])
+    discard_spare(path)
     assert os.listdir(tmp_path) == ["log.yaml"]
 
 
-def test_readers_always_see_a_whole_document(tmp_path: Path) -> None:
+@BOTH_WAYS
+def test_readers_always_see_a_whole_document(tmp_path: Path, way: StrategyName) -> None:
     """A reader that loads the file over and over while it is written never meets a part of it."""
     path = tmp_path / "log.yaml"
     LogFile.create(path, log_rows(3))
-    writer = a_writer(path)
+    writer = a_writer(path, way)
     assert writer.stdout is not None
     try:
         end = time.monotonic() + 1.5

@@ -69,9 +69,11 @@ def test_a_fresh_start_archives_the_run_and_its_branch(tmp_path: Path) -> None:
     old = toy.log()
     tip = toy.repository.git("rev-parse", "optimize/toy")
     assert toy.headway("run", str(toy.spec)).code == 0
+    (toy.state / ".experiment-log.yaml.prev").write_text("spec: [what a crash left of a commit")
     toy.headway("run", str(toy.spec), "--approve-as", "me", "--fresh")
     archive = toy.state / "runs" / old["run_id"] / "archive"
     assert (archive / "experiment-log.yaml").is_file()
+    assert [*toy.state.glob(".experiment-log*"), *archive.glob(".*")] == []
     assert toy.repository.git("rev-parse", f"optimize-archive/toy/{old['run_id']}") == tip
     assert toy.log()["run_id"] != old["run_id"]
     assert toy.outcomes() == ["kept"]

@@ -8,7 +8,7 @@ import pytest
 
 from headway.errors import DiskFailed
 from headway.store.atomic import disk_failure, write_atomic, write_fully, write_no_clobber
-from tests.store.test_log_damage import largest_file
+from tests.store.faults import largest_file
 
 
 def test_a_file_is_replaced_whole_and_keeps_its_mode(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """One writer: a live owner is named, a dead one taken over at once."""
 
+import errno
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
@@ -12,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from headway.errors import RunOwned
+from headway.errors import DiskFailed, RunOwned
 from headway.store.lock import Owner, RunLock, is_alive, read_owner
+from tests.jobs import eventually
 
 HOLDER = textwrap.dedent(
     """
@@ -180,3 +183,84 @@ def test_a_zombie_is_dead(path: Path) -> None:
         assert not is_alive(replace(this_owner(path), pid=child, started=stat[19]))
     finally:
         os.waitpid(child, 0)
+
+
+def test_the_lock_needs_no_links(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system without symbolic or hard links is good enough: nothing but one plain file is made."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "this file system has no links")
+
+    for name in ("symlink", "link"):
+        monkeypatch.setattr(os, name, refuse)
+    lock = RunLock(path)
+    assert lock.acquire("one") is None
+    with pytest.raises(RunOwned):
+        RunLock(path).acquire("two")
+    lock.release()
+    assert os.listdir(path.parent) == [path.name]
+    assert stat.S_ISREG(path.lstat().st_mode)
+
+
+def test_of_many_that_start_at_once_one_owns_the_run(path: Path) -> None:
+    """Started together, exactly one gets the lock; all others are told who has it."""
+    script = HOLDER.replace("lock.acquire", "sys.stdin.readline(); lock.acquire").replace(
+        "time.sleep(60)", "sys.stdin.readline()"
+    )
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(5)
+    ]
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    assert eventually(
+        lambda: sum(child.poll() is not None for child in children) == 4
+    )  # the owner waits for a second line
+    (winner,) = [child for child in children if child.poll() is None]
+    out, err = zip(*(child.communicate("end\n") for child in children), strict=True)
+    assert [text for text in out if text] == ["held\n"]
+    refusals = [text for text in err if text]
+    assert len(refusals) == 4
+    assert all("RunOwned" in text and f"process {winner.pid} " in text for text in refusals)
+
+
+def test_a_job_that_outlives_its_owner_does_not_keep_the_lock(path: Path) -> None:
+    """A program started by the owner inherits no descriptor of the lock: the dead owner is taken over while it runs."""
+    script = HOLDER.replace(
+        'print("held"', 'import subprocess; job = subprocess.Popen(["sleep", "60"]); print(f"held {job.pid}"'
+    )
+    child = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    job = int(child.stdout.readline().split()[1])
+    end(child)
+    try:
+        os.kill(job, 0)
+        before = RunLock(path).acquire("headway resume")
+        assert before is not None and before.pid == child.pid
+    finally:
+        os.kill(job, signal.SIGKILL)
+
+
+def test_two_names_of_one_machine_are_one_machine(path: Path) -> None:
+    """Renamed while an owner died: the running kernel is the same, so its lock says that nobody is there."""
+    owner = replace(this_owner(path), host="before-renaming", started="1")
+    note(path, owner)
+    assert RunLock(path).acquire("new") == owner
+
+
+def test_a_place_where_no_lock_can_be_made_is_told_as_that(tmp_path: Path) -> None:
+    """No folder, or something else under the name: the disk's words, not another owner's."""
+    with pytest.raises(DiskFailed, match="the folder is gone"):
+        RunLock(tmp_path / "gone" / "lock").acquire("one")
+    (tmp_path / "lock").mkdir()
+    with pytest.raises(DiskFailed) as caught:
+        RunLock(tmp_path / "lock").acquire("one")
+    assert (caught.value.where, bool(caught.value.mend)) == (str(tmp_path / "lock"), True)

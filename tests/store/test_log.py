@@ -297,7 +297,7 @@ def test_no_edits_are_no_commit(path: Path) -> None:
         (ReplaceExperiment(9, a_row(9)), "not in the log"),
         (ReplaceExperiment(2, a_row(1)), "another number"),
         (SetSection("experiments", []), "changed by its entries"),
-        (SetSection("best", {"x": float("nan")}), "not a finite"),
+        (SetSection("best", {"metrics": {"x": float("nan")}}), "not a finite"),
         (AppendExperiment(a_row(3, note="\ud800")), "surrogate"),
     ],
 )

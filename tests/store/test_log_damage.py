@@ -1,16 +1,8 @@
 """A log that something else damaged, and a disk that refuses: nothing is lost, and the place is named."""
 
 import errno
-import json
 import os
-import resource
-import signal
 import stat
-import subprocess
-import sys
-import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +12,8 @@ from headway.errors import DataDamaged, DiskFailed
 from headway.store.document import MOST_ALIASED, read_document
 from headway.store.log import LogFile
 from headway.store.notices import NoticeKind
+from headway.store.strategies import StrategyName, StrategyReport
+from tests.store.faults import largest_file
 from tests.store.logs import a_row, agreed, by_ruamel, lines, log_rows, notices, numbers
 
 
@@ -123,19 +117,6 @@ def test_a_log_cut_in_its_last_sections_says_that_its_end_is_in_doubt(path: Path
         assert "line" in error.where
 
 
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """No file may pass this many bytes: the nearest thing to a full disk that needs no mount."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
-
-
 def test_a_full_disk_leaves_the_log_whole_and_parks_the_change(path: Path) -> None:
     """A clear error; the old log intact, no temporary file; the change in a side file until the next commit."""
     log = LogFile.create(path, log_rows(5))
@@ -170,75 +151,6 @@ def test_a_disk_too_full_for_the_side_file_too_still_gives_the_first_error(path:
     assert log.pending is None
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="mounting needs root")
-def test_a_really_full_file_system_leaves_the_log_whole(tmp_path: Path) -> None:
-    """A tiny tmpfs in a mount namespace of its own, filled to the brim: ENOSPC, the old log intact."""
-    script = textwrap.dedent(
-        """
-        import json, sys
-        from pathlib import Path
-        from headway.core.edits import AppendExperiment
-        from headway.errors import DiskFailed
-        from headway.store.log import LogFile
-        from tests.store.logs import a_row, log_rows
-        path = Path(sys.argv[1]) / "log.yaml"
-        log = LogFile.create(path, log_rows(20))
-        before = path.read_bytes()
-        (path.parent / "fill").write_bytes(b"x" * 4096)
-        try:
-            with (path.parent / "fill").open("ab") as fill:
-                while True:
-                    fill.write(b"x" * 4096)
-                    fill.flush()
-        except OSError:
-            pass
-        try:
-            log.commit([AppendExperiment(a_row(21))])
-        except DiskFailed as error:
-            names = sorted(file.name for file in path.parent.iterdir())
-            print(json.dumps([error.number, path.read_bytes() == before, names]))
-        (path.parent / "fill").unlink()
-        log.commit([AppendExperiment(a_row(21))])
-        print(json.dumps(LogFile.open(path).iterations()[-1]))
-        """
-    )
-    command = 'mount -t tmpfs -o size=100k none "$1" && exec "$2" -c "$3" "$1"'
-    shown = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", command, "sh", str(tmp_path), sys.executable, script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.getcwd()},
-    )
-    if "unshare" in shown.stderr or "mount:" in shown.stderr:
-        pytest.skip(f"no mount namespace here: {shown.stderr.strip()}")
-    first, last = shown.stdout.splitlines()
-    number, intact, names = json.loads(first)
-    assert (number, intact) == (errno.ENOSPC, True)
-    assert set(names) <= {"fill", "log.yaml", "log.pending.yaml"}
-    assert last == "21"
-
-
-def test_a_folder_that_may_not_be_written_gives_a_clear_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Permission denied names the place and the mend; the log is untouched."""
-    log = LogFile.create(path, log_rows(1))
-    before = path.read_bytes()
-    if os.geteuid() == 0:  # root may write anywhere: let the system refuse instead
-
-        def refuse(*_: object) -> int:
-            raise PermissionError(errno.EACCES, "denied")
-
-        monkeypatch.setattr("headway.store.replace.os.open", refuse)
-    else:
-        path.parent.chmod(0o500)
-    with pytest.raises(DiskFailed, match="permission was denied") as caught:
-        log.commit([AppendExperiment(a_row(2))])
-    assert "--state-root" in caught.value.mend
-    monkeypatch.undo()
-    path.parent.chmod(0o700)
-    assert path.read_bytes() == before
-
-
 def test_a_disk_that_gives_back_other_bytes_is_found_out(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read back by name is compared with what was written."""
     log = LogFile.create(path, log_rows(1))
@@ -254,6 +166,8 @@ def test_a_disk_that_gives_back_other_bytes_is_found_out(path: Path, monkeypatch
 
 def test_the_data_is_flushed_before_its_name_and_the_name_after(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two flushes in this order: a name never points to bytes that a power cut may still take."""
+    copying = StrategyReport(StrategyName.COPY, "the shadow has its own test")
+    monkeypatch.setattr("headway.store.strategies.probe", lambda _: copying)
     log = LogFile.create(path, log_rows(1))
     calls: list[str] = []
     flush, rename = os.fsync, Path.rename

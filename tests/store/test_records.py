@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headway.errors import DataDamaged, DiskFailed, RequestWrong
 from headway.store.records import RecordFile, read_records
-from tests.store.test_log_damage import largest_file
+from tests.store.faults import largest_file
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def _guarded(work: Any, text: str, path: Path, first_line: int) -> Any:
     except ReaderError as error:
         line = first_line + text.count("\n", 0, error.position)
         raise damaged(path, line, "the file holds a character that YAML does not allow") from error
-    except (YAMLError, ValueError, TypeError) as error:
+    except (YAMLError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError, AssertionError) as error:
         raise damaged(path, first_line, f"the file cannot be read as YAML: {error}") from error
     except RecursionError as error:
         raise damaged(path, first_line, "the file is nested too deeply") from error

@@ -21,7 +21,7 @@ _WORDS = frozenset(
     ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"],
 )
 _LITERAL = re.compile(
-    "[^ \n][\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffd\n]*",
+    "(?![ \n])[\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010fffd\n]+",
 )
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")

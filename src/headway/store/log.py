@@ -1,35 +1,34 @@
 """The experiment log: one YAML file, the single source of truth, changed by one writer in atomic commits.
 
-A commit splices the changed bytes, writes a temporary file beside the log, flushes it, renames it over the log,
-flushes the folder, opens the log anew by its name and compares. A reader sees the old document or the new one. A
-person may save the file between two commits; what they may change is merged, what they may not is put back.
+A commit splices the changed bytes and puts the new version in the log's place in one flushed step (`strategies`), then
+opens the log anew by its name and compares. A reader sees the old document or the new one. A person may save the file
+between two commits; what they may change is merged, what they may not is put back.
 The bytes of the last version are kept in memory: they are what a person's save is compared with.
-Source: DESIGN section 5, CONTRACTS section 2, LOG-STORE sections 3 to 5.
+Source: DESIGN section 5, CONTRACTS section 2, LOG-STORE sections 3 to 5, ADR 0006.
 """
 
 import time
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from headway.core.edits import AppendExperiment, Edit
+from headway.core.edits import Edit
 from headway.errors import DataDamaged, OutsideFailed, RequestWrong
+from headway.store.aside import write_aside
 from headway.store.atomic import write_atomic, write_no_clobber
 from headway.store.merge import merge
-from headway.store.notices import Notice, doubts_about_end, notices_of, recreated, written_anew
+from headway.store.notices import Notice, doubts_about_end, notices_of, overtaken_save, recreated, written_anew
 from headway.store.read import Unsure
-from headway.store.replace import Identity, Overtaken, identity_of, read_whole, replace_tail
+from headway.store.remembered import Remembered
+from headway.store.replace import Identity, Overtaken, Step, identity_of, read_whole
 from headway.store.rewrite import parked, reads_right, rewritten, whole_log
 from headway.store.scan import EXPERIMENTS, NO_ITERATION
 from headway.store.splice import Change, compose, spliced, splices_of
+from headway.store.strategies import Committer, StrategyReport
 from headway.store.version import Version, version_of
 
-_REMEMBERED = 20
-_REMEMBERED_BYTES = 8 << 20
-_OLDER_BYTES = 64 << 20
-_MOST_TRIES = 20
+_MOST_TRIES = 60
+_PATIENT_TRIES = 2
 _MOST_LATER_MERGES = 3
 _SETTLE_SECONDS = 0.05
 _LONGEST_SETTLING = 0.5
@@ -66,8 +65,8 @@ class LogFile:
         self._path = path
         self._version = version
         self._identity = identity
-        self._older: deque[tuple[int, bytes]] = deque(maxlen=_REMEMBERED)
-        self._recent: deque[int] = deque(maxlen=_REMEMBERED)
+        self._committer = Committer(path)
+        self._remembered = Remembered(path)
         self.notices: list[Notice] = list(doubts_about_end(version))
         self.pending: Path | None = self._pending_path if self._pending_path.exists() else None
 
@@ -102,6 +101,11 @@ class LogFile:
     def path(self) -> Path:
         """Where the log lies, links resolved."""
         return self._path
+
+    @property
+    def strategy(self) -> StrategyReport:
+        """The way in which commits are made, and why."""
+        return self._committer.report
 
     @property
     def count(self) -> int:
@@ -213,19 +217,20 @@ class LogFile:
 
     def _commit(self, edits: Sequence[Edit]) -> None:
         """Commit, over again when a person saves in between; then bring in what was saved right behind us."""
-        for _ in range(_MOST_TRIES):
+        for tried in range(_MOST_TRIES):
             try:
-                self._commit_once(edits)
+                self._commit_once(edits, is_hurried=tried >= _PATIENT_TRIES)
                 break
             except Overtaken:
                 continue
+            finally:
+                self.notices.extend(map(overtaken_save, self._committer.drain_kept()))
         else:
             raise OutsideFailed(
                 "another program keeps changing the log while headway writes it",
                 str(self._path),
                 "close the editor or tool that has the log open, then try again",
             )
-        self._recent.extend(int(edit.row["iteration"]) for edit in edits if isinstance(edit, AppendExperiment))
         for _ in range(_MOST_LATER_MERGES):
             try:
                 if not self.changed_outside():
@@ -234,8 +239,8 @@ class LogFile:
             except Overtaken:
                 continue
 
-    def _commit_once(self, edits: Sequence[Edit]) -> None:
-        base = self._base()
+    def _commit_once(self, edits: Sequence[Edit], *, is_hurried: bool = False) -> None:
+        base = self._base(is_hurried)
         plan = self._planned(base.version, compose(edits, base.version))
         if plan is None and base.is_on_disk:
             self._adopt(base.version, base.identity)
@@ -243,15 +248,15 @@ class LogFile:
             self._write(base, plan or _Plan(len(base.version.buffer), b"", False))
         self.notices.extend(base.notices)
 
-    def _base(self) -> _Base:
+    def _base(self, is_hurried: bool) -> _Base:
         """What the next commit starts from; a person's save is merged into it."""
         if not self.changed_outside():
             return _Base(self._version, self._identity, True, None, [])
-        theirs, identity = self._settled()
+        theirs, identity = self._settled(is_hurried)
         if theirs is None:
             return _Base(self._version, None, False, None, [recreated()])
-        merged = merge(self._version, theirs, self._older_versions(), self._recent)
-        aside = self._set_aside(theirs) if merged.facts or merged.lost_layout else None
+        merged = merge(self._version, theirs, self._remembered.versions(self._version.buffer))
+        aside = write_aside(self._path, bytes(theirs.buffer)) if merged.facts or merged.lost_layout else None
         is_on_disk = merged.buffer == theirs.buffer
         version = theirs if is_on_disk else version_of(bytearray(merged.buffer), self._path)
         return _Base(version, identity, is_on_disk, theirs, list(notices_of(merged, aside)))
@@ -272,11 +277,12 @@ class LogFile:
         """Put a version on disk and make it ours."""
         version, (first, data, gives_up_layout) = base.version, plan
         if gives_up_layout:
-            base.notices.append(written_anew(self._set_aside(base.theirs or version)))
-        identity = replace_tail(self._path, version.buffer, first, data, base.identity, from_disk=base.is_on_disk)
+            saved = base.theirs or version
+            base.notices.append(written_anew(write_aside(self._path, bytes(saved.buffer))))
+        identity = self._committer.commit(Step(version.buffer, first, data, base.identity, base.is_on_disk))
         if version is self._version and isinstance(version.buffer, bytearray):
             buffer = version.buffer  # changed in place: a log may be large, its changes are small
-            self._remember_tail(first, bytes(buffer[first:]))
+            self._remembered.add(first, bytes(buffer[first:]))
             del buffer[first:]
             buffer += data
             self._version, self._identity = self._next_version(version, buffer, first), identity
@@ -293,7 +299,7 @@ class LogFile:
     def _adopt(self, version: Version, identity: Identity | None) -> None:
         if version is not self._version:
             first = _common_length(self._version.buffer, version.buffer)
-            self._remember_tail(first, bytes(self._version.buffer[first:]))
+            self._remembered.add(first, bytes(self._version.buffer[first:]))
         self._version, self._identity = version, identity
 
     def _index_of(self, iteration: int) -> int:
@@ -304,16 +310,19 @@ class LogFile:
             )
         return index
 
-    def _settled(self) -> tuple[Version | None, Identity | None]:
+    def _settled(self, is_hurried: bool) -> tuple[Version | None, Identity | None]:
         """What a person saved, read once it holds still: some editors empty the file before they fill it.
 
+        Args:
+            is_hurried: whether saves follow each other so fast that the file is read at once while it reads well.
         Returns: nothing, when the file is gone.
         Raises: DataDamaged, when it stays unreadable.
         """
         deadline = time.monotonic() + _LONGEST_SETTLING
         while True:
             before = identity_of(self._path)
-            time.sleep(_SETTLE_SECONDS)
+            if not is_hurried:
+                time.sleep(_SETTLE_SECONDS)
             is_last = time.monotonic() > deadline
             if identity_of(self._path) != before and not is_last:
                 continue
@@ -325,37 +334,7 @@ class LogFile:
             except DataDamaged:
                 if is_last:
                     raise
-
-    def _older_versions(self) -> list[Version]:
-        """The versions that an editor may still have open, newest first, as many as memory should hold."""
-        versions: list[Version] = []
-        buffer = bytes(self._version.buffer)
-        room = _OLDER_BYTES
-        for first, tail in reversed(self._older):
-            buffer = buffer[:first] + tail
-            room -= len(buffer)
-            if room < 0:
-                break
-            try:
-                versions.append(version_of(buffer, self._path))
-            except DataDamaged:  # a person's own broken version is nobody's base
-                continue
-        return versions
-
-    def _remember_tail(self, first: int, tail: bytes) -> None:
-        self._older.append((first, tail))
-        while self._older and sum(len(piece) for _, piece in self._older) > _REMEMBERED_BYTES:
-            self._older.popleft()
-
-    def _set_aside(self, theirs: Version) -> Path:
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        count = 1
-        while True:
-            tag = stamp if count == 1 else f"{stamp}_{count}"
-            path = self._path.with_name(f"{self._path.stem}.edited-{tag}.yaml")
-            if not path.exists() and write_no_clobber(path, bytes(theirs.buffer)):
-                return path
-            count += 1
+                is_hurried = False
 
     @property
     def _pending_path(self) -> Path:

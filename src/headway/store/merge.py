@@ -2,7 +2,8 @@
 
 Comments and layout, the backlog, `learnings` and the deletion of whole finished experiments are the person's;
 all else is fact and stays what headway recorded. A save from an editor that had an older version open lacks what
-came later: that is told from deletion by the versions headway remembers, never by comparing numbers.
+came later: that is told from deletion by the versions headway remembers, never by comparing numbers. Of a save whose
+base is not remembered nothing counts as deleted: what it lacks is back, and deleting it once more is enough.
 Source: CONTRACTS section 2 (who may edit by hand).
 """
 
@@ -18,6 +19,7 @@ from headway.store.version import Key, Version, canonical, differ, version_of
 
 BACKLOG = "hypothesis_backlog"
 LEARNINGS = "learnings"
+RUN_STATE = "run_state"
 UNFINISHED = frozenset(["measured", "promising"])
 FACTS = tuple(name for name in SECTION_ORDER if name not in (EXPERIMENTS, BACKLOG))
 
@@ -52,24 +54,23 @@ class _Target:
     order: list[Key]
 
 
-def merge(ours: Version, theirs: Version, older: Sequence[Version], recent: Collection[int] = ()) -> Merged:
+def merge(ours: Version, theirs: Version, older: Sequence[Version]) -> Merged:
     """Bring a person's save and our last version together.
 
     Args:
         ours: the version that headway acknowledged last.
         theirs: what a person saved over it.
         older: versions before ours that an editor may have had open, newest first.
-        recent: the numbers of experiments appended lately: without a known base their absence is staleness.
     Returns: the merged bytes, and what was and was not taken over.
     Raises: DataDamaged, when a part of the save that matters cannot be read.
     """
     found = Merged(b"")
     known = [ours, *older]
-    base = _base_of(theirs, known)
+    dated = [version for version in known if _same_section(theirs, version, RUN_STATE)]
+    base = _base_of(theirs, dated)
     target = _Target({}, {}, [])
-    _merge_sections(target, found, theirs, known, base or ours)
-    in_base = {key for key in (base or ours).keys if base or key[0] not in recent}
-    _merge_rows(target, found, theirs, known, in_base)
+    _merge_rows(target, found, theirs, dated or known, ours, base.keys if base else ())
+    _merge_sections(target, found, theirs, known, base)
     for start in (theirs, ours):
         buffer = _realised(start, target)
         if buffer is not None and _holds(buffer, target, ours):
@@ -80,31 +81,32 @@ def merge(ours: Version, theirs: Version, older: Sequence[Version], recent: Coll
     return found
 
 
-def _base_of(theirs: Version, known: Sequence[Version]) -> Version | None:
-    """The version that the editor most likely had open: equal facts, then the fewest other differences.
+def _base_of(theirs: Version, dated: Sequence[Version]) -> Version | None:
+    """The version that the editor most likely had open: of those with the save's run state the most alike.
 
-    None when no remembered version has the facts of the save.
+    The run state changes with nearly every commit, so it dates a save. None when no remembered version has it.
     """
     numbers, backlog = set(theirs.keys), _item_keys(theirs.section(BACKLOG))
-    best: tuple[tuple[int, int], Version] | None = None
-    for version in known:
-        if not all(_same_section(theirs, version, name) for name in FACTS):
-            continue
+
+    def unlikeness(version: Version) -> tuple[int, int, int]:
+        changed = sum(not _same_section(theirs, version, name) for name in FACTS)
         missing = len(set(version.keys) - numbers)
-        score = missing, len(backlog ^ _item_keys(version.section(BACKLOG)))
-        if best is None or score < best[0]:
-            best = score, version
-    return best[1] if best else None
+        return changed, missing, len(backlog ^ _item_keys(version.section(BACKLOG)))
+
+    return min(dated, key=unlikeness, default=None)
 
 
-def _merge_sections(target: _Target, found: Merged, theirs: Version, known: Sequence[Version], base: Version) -> None:
+def _merge_sections(
+    target: _Target, found: Merged, theirs: Version, known: Sequence[Version], base: Version | None
+) -> None:
     ours = known[0]
     for name in dict.fromkeys([*theirs.names, *ours.names]):
         if name == EXPERIMENTS:
             continue
         mine, new = ours.section(name), theirs.section(name)
         if name == BACKLOG:
-            target.sections[name] = _merged_backlog(base.section(name), mine, new)
+            old = base.section(name) if base else _begun_since(ours, found.restored)
+            target.sections[name] = _merged_backlog(old, mine, new)
             if differ(target.sections[name], mine):
                 found.took.append(name)
         elif name not in SECTION_ORDER:
@@ -116,14 +118,13 @@ def _merge_sections(target: _Target, found: Merged, theirs: Version, known: Sequ
 
 
 def _merge_rows(
-    target: _Target, found: Merged, theirs: Version, known: Sequence[Version], in_base: Collection[Key]
+    target: _Target, found: Merged, theirs: Version, dated: Sequence[Version], ours: Version, in_base: Collection[Key]
 ) -> None:
-    ours = known[0]
     my_keys, new_keys = ours.keys, theirs.keys
     may_delete = _deletes_on_purpose(theirs, ours)
     for key, index in my_keys.items():
         if key in new_keys:
-            target.rows[key] = _merged_row(found, key, theirs, new_keys[key], known)
+            target.rows[key] = _merged_row(found, key, theirs, dated, ours)
         elif key in in_base and may_delete and ours.row(index).get("outcome", "measured") not in UNFINISHED:
             target.rows[key] = None
             found.deleted.append(key[0])
@@ -146,16 +147,16 @@ def _deletes_on_purpose(theirs: Version, ours: Version) -> bool:
     )
 
 
-def _merged_row(found: Merged, key: Key, theirs: Version, index: int, known: Sequence[Version]) -> Mapping[str, Any]:
-    ours = known[0]
-    at = ours.keys[key]
+def _merged_row(found: Merged, key: Key, theirs: Version, dated: Sequence[Version], ours: Version) -> Mapping[str, Any]:
+    """Our row, with the learnings of the save where no version that it may come from has them."""
+    at, index = ours.keys[key], theirs.keys[key]
     mine = ours.row(at)
     if theirs.may_be_spliced and ours.may_be_spliced and theirs.entry_bytes(index) == ours.entry_bytes(at):
         return mine
     new = theirs.row(index)
     if not differ(new, mine):
         return mine
-    older = [version.row(place) for version in known if (place := version.keys.get(key)) is not None]
+    older = [version.row(place) for version in dated if (place := version.keys.get(key)) is not None]
     alike = [row for row in older if not differ(_without_learnings(row), _without_learnings(new))]
     if not alike:
         found.facts.append(f"experiment {key[0]}")
@@ -204,14 +205,29 @@ def _merged_backlog(base: Any, mine: Any, new: Any) -> Any:
     return list(merged.values())
 
 
+def _begun_since(ours: Version, restored: Collection[int]) -> list[dict[str, Any]]:
+    """What a save of unknown age may still have in its backlog although it was begun: all that is known of its base."""
+    rows = (ours.row(index) for (number, _), index in ours.keys.items() if number in restored)
+    state = ours.section(RUN_STATE)
+    waits = state.get("pending_waits") if isinstance(state, dict) else None
+    known = [wait.get("headway") for wait in waits or () if isinstance(wait, dict)]
+    items = [wait.get("hypothesis") for wait in known if isinstance(wait, dict)]
+    begun = [{"description": row.get("hypothesis"), "headway": {"id": _id_in(row, "hypothesis_id")}} for row in rows]
+    return [*begun, *(item for item in items if isinstance(item, dict))]
+
+
+def _id_in(item: Mapping[str, Any], name: str) -> Any:
+    extension = item.get("headway")
+    return extension.get(name) if isinstance(extension, dict) else None
+
+
 def _item_keys(backlog: Any) -> set[str]:
     return {_item_key(item) for item in backlog} if isinstance(backlog, list) else set()
 
 
 def _item_key(item: Any) -> str:
     if isinstance(item, dict):
-        extension = item.get("headway")
-        name = extension.get("id") if isinstance(extension, dict) else None
+        name = _id_in(item, "id")
         return canonical(name if name is not None else item.get("description"))
     return canonical(item)
 

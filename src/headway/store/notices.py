@@ -17,6 +17,7 @@ class NoticeKind(StrEnum):
     ENTRIES_RESTORED = "entries_restored"
     ENTRIES_DELETED = "entries_deleted"
     LAYOUT_LOST = "layout_lost"
+    SAVE_OVERTAKEN = "save_overtaken"
     LOG_RECREATED = "log_recreated"
     END_IN_DOUBT = "end_in_doubt"
 
@@ -73,6 +74,12 @@ def written_anew(aside: Path) -> Notice:
     """What a person is told when their layout had no place for new text."""
     what = f"the log was written anew in headway's own layout; the file as it was is kept as {aside.name}"
     return Notice(NoticeKind.LAYOUT_LOST, what, aside)
+
+
+def overtaken_save(aside: Path) -> Notice:
+    """What a person is told when two saves fell into one commit, or one went into a file that was no longer the log."""
+    what = f"a save of the log came at the moment of a commit and could not be merged; it is kept as {aside.name}"
+    return Notice(NoticeKind.SAVE_OVERTAKEN, what, aside)
 
 
 def recreated() -> Notice:

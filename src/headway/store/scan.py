@@ -21,6 +21,8 @@ Buffer = bytes | bytearray
 _COLUMN_0 = re.compile(rb"\n(?=[^ \n\r#])")
 _KEY = re.compile(rb"""([A-Za-z_][\w.\-]*|"[^"\\\r\n]*"|'[^'\r\n]*')[ ]*:(?=[ \r\n]|\Z)""")
 _NO_ENTRIES = re.compile(rb"[ \t]*(?:\[\s*\]|null|~)?[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
+_NOTHING = re.compile(rb"(?:[ ]*(?:\#[^\n]*|\r)?\n)*")
+OPEN_LIST = re.compile(rb"""["']?experiments["']?[ ]*:[ \t]*(?:(?<=[ \t])\#[^\n]*)?\r?(?:\n|\Z)""")
 _NOTHING_BUT_KEY = re.compile(rb"[^\n]*(?:\n[ ]*(?:\#[^\n]*|\r)?)*\Z")
 _INDENTED_ITEM = re.compile(rb"[^\n]*(?:\n[ ]*(?:\#[^\n]*|\r)?(?=\n))*\n( +)-(?=[ \r\n])")
 _ITERATION = re.compile(rb"-[ ]+iteration:[ ]+(?P<number>[1-9]\d{0,15}|0)[ \t]*(?:(?<=[ \t])#[^\n]*)?\r?(?:\n|\Z)")
@@ -29,7 +31,9 @@ _LATER_ITERATION = re.compile(
 )
 _NEXT_TEXT = re.compile(rb"(?:[ ]*(?:\#[^\n]*)?\r?\n)*([ ]*)")
 
-_LINE_BREAKS_OF_OTHERS = (b"\0", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+_CONTROLS = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
+_FOREIGN = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbf[\xbe\xbf]")
+"""Line breaks of some loaders, and characters that no YAML file may hold."""
 # What may begin behind a blank. The mark comes first, so that the search runs from mark to mark; then what came
 # before it is looked at, and the alternative that fits takes the whole of what it names.
 _TOKEN = re.compile(
@@ -107,7 +111,7 @@ def scan(buffer: Buffer) -> Layout:
     refuse_open_text(buffer)
     layout = Layout(ending=b"\r\n" if b"\r\n" in buffer[:4096] else b"\n")
     scan_from(buffer, layout, 0)
-    if not layout.sections:
+    if not layout.sections or not _NOTHING.fullmatch(buffer, 0, layout.sections[0].start):
         raise Unsure
     return layout
 
@@ -147,7 +151,7 @@ def content_end(buffer: Buffer, low: int, high: int, column: int = 0) -> int:
         line = buffer.rfind(b"\n", low, high - 1) + 1
         if line <= low:
             return high
-        text = bytes(buffer[line:high]).strip()
+        text = bytes(buffer[line:high]).strip(b" \r\n")  # a tab is no blank line for every loader
         if text and not (text[:1] == b"#" and buffer.find(b"#", line) - line <= column):
             return high
         high = line
@@ -155,20 +159,21 @@ def content_end(buffer: Buffer, low: int, high: int, column: int = 0) -> int:
 
 
 def refuse_foreign(buffer: Buffer) -> None:
-    """Refuse bytes at which loaders disagree about where lines or the document begin.
+    """Refuse bytes at which loaders disagree about where lines or the document begin, or that some do not allow.
 
     Raises: Unsure.
     """
     if buffer[:1] in (b"-", b"{", b"[", b"%", b"\xef"):
         raise Unsure
-    if any(mark in buffer for mark in _LINE_BREAKS_OF_OTHERS):
+    if len(buffer.translate(None, _CONTROLS)) != len(buffer) or (not buffer.isascii() and _FOREIGN.search(buffer)):
         raise Unsure
     if b"\r" in buffer and buffer.count(b"\r") != buffer.count(b"\r\n"):
         raise Unsure
 
 
 def refuse_open_text(buffer: Buffer) -> None:
-    """Refuse text whose quotes or brackets go on over a line end, and anchors, aliases and tags.
+    """Refuse text whose quotes or brackets go on over a line end, literal text without a certain end, and anchors,
+    aliases and tags.
 
     Raises: Unsure.
     """
@@ -180,6 +185,8 @@ def refuse_open_text(buffer: Buffer) -> None:
                 raise Unsure
             if kind == "block" and _begins_value(buffer, match.start()):
                 place = _block_end(buffer, match.start(), match.end())
+                if _depends_on_its_end(buffer, match[0], place):
+                    raise Unsure
                 break
         else:
             return
@@ -192,6 +199,16 @@ def _begins_value(buffer: Buffer, mark: int) -> bool:
         place -= 1
     before = buffer[place] if place >= 0 else 0x0A
     return before in _BEFORE_VALUE and not (buffer[mark] in b"&*!" and buffer[mark + 1 : mark + 2] in b" \r\n")
+
+
+def _depends_on_its_end(buffer: Buffer, header: bytes, end: int) -> bool:
+    """Whether literal text would read otherwise with other lines behind it, or without those that belong to nothing.
+
+    `|+` keeps the blank lines below it; and text at the end of a file whose last line is not ended gains a line end
+    from whatever is written behind it.
+    """
+    marks = header.partition(b"#")[0]
+    return b"+" in marks or (end == len(buffer) and buffer[-1:] != b"\n" and b"-" not in marks)
 
 
 def _block_end(buffer: Buffer, mark: int, end: int) -> int:
@@ -255,6 +272,10 @@ def _add_entries(buffer: Buffer, layout: Layout) -> None:
     span = layout.section(EXPERIMENTS)
     if span and not layout.starts:
         _find_indented(buffer, layout, span)
+    elif span and not _NOTHING_BUT_KEY.match(buffer[span.start : layout.starts[0]]):
+        raise Unsure  # an item that is indented otherwise stands before the first
+    if span and layout.starts and not OPEN_LIST.match(buffer, span.start):
+        raise Unsure
     for index in range(len(layout.iterations), len(layout.starts)):
         layout.iterations.append(_iteration_at(buffer, layout, index))
 

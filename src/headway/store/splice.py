@@ -17,7 +17,7 @@ from headway.errors import DataDamaged, RequestWrong
 from headway.store.document import parse
 from headway.store.emit import emit_entry, emit_section
 from headway.store.read import Unsure, read_entry, read_mapping, undented
-from headway.store.scan import EXPERIMENTS, Span, content_end
+from headway.store.scan import EXPERIMENTS, OPEN_LIST, Span, content_end
 from headway.store.version import Version, number_of
 
 _FIELD = re.compile(rb"([A-Za-z_][\w.\-]*)[ ]*:(?=[ \r\n]|\Z)")
@@ -163,7 +163,7 @@ def _appended(version: Version, rows: list[Mapping[str, Any]]) -> list[Splice]:
     span = version.layout.section(EXPERIMENTS)
     if span is None:
         return [Splice(*_place_of(version, EXPERIMENTS), _encoded(version, "experiments:\n") + text)]
-    if version.count or re.match(rb"[^\n]*:[ ]*(?:#[^\n]*)?\r?\n", version.buffer[span.start : span.end]):
+    if version.count or OPEN_LIST.match(version.buffer, span.start):
         return [Splice(span.end, span.end, text)]
     return [Splice(span.start, span.end, _encoded(version, "experiments:\n") + text)]
 

@@ -3,6 +3,8 @@
 import bisect
 import functools
 import json
+import operator
+from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -109,18 +111,20 @@ class Version:
         numbers = self.layout.iterations
         if iteration < 0:
             return None
-        for index in range(len(numbers) - 1, max(len(numbers) - 65, -1), -1):
-            if numbers[index] == iteration:
-                return index
-        try:
-            index = numbers.index(iteration)
-        except ValueError:
-            return None
-        return max(at for at in range(index, len(numbers)) if numbers[at] == iteration)
+        if self._ascends:
+            index = bisect.bisect_left(numbers, iteration)
+            return index if numbers[index : index + 1] == array("q", [iteration]) else None
+        return max((at for at, number in enumerate(numbers) if number == iteration), default=None)
 
     def holds_twice(self, iteration: int) -> bool:
         """Whether two experiments bear this number, as only other tools write it."""
-        return self.layout.iterations.count(iteration) > 1
+        return not self._ascends and self.layout.iterations.count(iteration) > 1
+
+    @functools.cached_property
+    def _ascends(self) -> bool:
+        """Whether every experiment's number is above that of the one before it, as in all of headway's own logs."""
+        numbers = self.layout.iterations
+        return all(map(operator.lt, numbers, numbers[1:]))
 
     def entry_bytes(self, index: int) -> bytes:
         """The text of the experiment at this place in the list."""
@@ -139,6 +143,8 @@ class Version:
     def followed_by(self, buffer: Buffer, first: int) -> "Version":
         """The version after a change of the bytes from `first` on: what stands before is not scanned again.
 
+        The index is taken over, not copied: this version is used up, as its buffer is.
+
         Args:
             buffer: the whole file as it is now.
             first: the first changed byte.
@@ -153,11 +159,16 @@ class Version:
         if behind:
             start, kept = behind[-1], bisect.bisect_left(old.starts, behind[-1])
         kept = max(kept, 0)
+        ascends = self._ascends
         sections = [span for span in old.sections if span.start < start]
         unchanged = [span.name for span in sections[:-1]]
-        layout = Layout(sections, old.starts[:kept], old.iterations[:kept], 0, old.ending)
+        del old.starts[kept:], old.iterations[kept:]
+        layout = Layout(sections, old.starts, old.iterations, 0, old.ending)
         scan_from(buffer, layout, start, sections[-1].name if sections else None)
         version = Version(buffer, self.path, layout)
+        new = layout.iterations[max(kept - 1, 0) :]
+        if ascends and all(map(operator.lt, new, new[1:])):
+            version._ascends = True
         version._sections = {name: self._sections[name] for name in unchanged if name in self._sections}
         version._rows = {index: row for index, row in self._rows.items() if index < kept}
         return version
@@ -275,8 +286,15 @@ def differ(one: Any, other: Any) -> bool:
 
 
 def canonical(value: Any) -> str:
-    """One text for one value, whatever the order of its keys."""
-    return json.dumps(value, sort_keys=True, default=repr)
+    """One text for one value, whatever the order of its keys, and whatever kinds of keys a person's mapping has."""
+    return json.dumps(_ordered(value), default=repr)
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        pairs = [(json.dumps(key, default=repr), _ordered(item)) for key, item in value.items()]
+        return {"": sorted(pairs, key=lambda pair: pair[0])}
+    return [_ordered(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def number_of(row: Mapping[str, Any]) -> int:
