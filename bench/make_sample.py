@@ -1,7 +1,7 @@
 """Make `state/sample/textindex/` and the README's demo output: run the demo in a scratch place and take both over.
 
-Left out are the private repository, the lock and the supervisor's log. Paths of this machine are replaced by words in
-angle brackets, so that the recorded run reads the same everywhere.
+Left out are the private repository, the lock, the jobs' secret and the supervisor's log. Paths of this machine are
+replaced by words in angle brackets, so that the recorded run reads the same everywhere.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "state" / "sample" / "textindex"
 MARKED = re.compile(r"(<!-- demo:begin -->\n).*?(<!-- demo:end -->)", re.DOTALL)
-LEFT_OUT = ("repo.git", "lock", "inbox", "scratch", "supervisor.log")
+LEFT_OUT = ("repo.git", "lock", "inbox", "scratch", "supervisor.log", "jobs.key")
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import signal
 import sys
 import threading
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.adapters import supervisor
+from headway.adapters import processes, supervisor
 from headway.adapters.job_folder import (
     JobExit,
     JobKind,
@@ -23,9 +22,10 @@ from headway.adapters.job_folder import (
     read_exit,
     read_keeper,
 )
+from headway.adapters.job_seals import Seals
 from headway.adapters.processes import Jobs, base_environment, sweep_orphans
 from headway.errors import InternalFault, JobFileDamaged, JobFolderTaken, JobNotStarted, SupervisorFailed
-from tests.jobs import a_job, eventually, living, until
+from tests.jobs import a_client, a_job, eventually, living, until
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_started_job_is_claimed_on_disk_when_start_returns(jobs: Jobs, tmp_pat
     jobs.start(a_job(tmp_path / "1", "sleep 0.4; exit 5"))
     claim = json.loads((tmp_path / "1" / "job.json").read_text())
     assert (claim["id"], claim["kind"]) == ("exp0001/measure/1", "measure")
-    stranger = Jobs(tmp_path / "log2")
+    stranger = Jobs(tmp_path / "log")
     assert stranger.state(tmp_path / "1") is JobState.RUNNING
     assert stranger.attach(tmp_path / "1").code == 5
     assert jobs.attach(tmp_path / "1").code == 5
@@ -80,18 +80,28 @@ def test_a_started_job_is_claimed_on_disk_when_start_returns(jobs: Jobs, tmp_pat
 def test_attaching_to_an_ended_job_reads_its_exit(jobs: Jobs, tmp_path: Path) -> None:
     """The exit on disk is equal to the one that `run` returned."""
     ended = jobs.run(a_job(tmp_path / "1", "sleep 67 & exit 4"))
-    assert Jobs(tmp_path / "log2").attach(tmp_path / "1") == ended == read_exit(tmp_path / "1")
+    assert Jobs(tmp_path / "log").attach(tmp_path / "1") == ended == read_exit(tmp_path / "1")
 
 
 def test_a_job_whose_keeper_is_of_another_boot_is_lost(jobs: Jobs, tmp_path: Path) -> None:
     """An id that lives again after a reboot, or that came round, is not taken for the keeper."""
     jobs.start(a_job(tmp_path / "1", "sleep 60"))
     claim = json.loads((tmp_path / "1" / "job.json").read_text())
-    others: list[dict[str, object]] = [{"boot": "another"}, {"start": 1}, {"pid": 2**22 + 1}]
-    for number, other in enumerate(others):
+    others: list[dict[str, object]] = [
+        {"boot": "another"},
+        {"start": 1},
+        {"pid": 2**22 + 1},
+        {"name": "headway-another"},
+    ]
+    seals = Seals(tmp_path / "log")
+    for number, other in enumerate([*others, {}]):
         folder = tmp_path / f"old-{number}"
         folder.mkdir()
-        (folder / "job.json").write_text(json.dumps({**claim, "keeper": {**claim["keeper"], **other}}))
+        content = {**claim, "keeper": {**claim["keeper"], **other}}
+        supervisor.publish(str(folder), "job.json", content, seals.key(folder))
+        if not other:  # nothing else makes the difference
+            assert jobs.state(folder) is JobState.RUNNING
+            break
         assert jobs.state(folder) is JobState.LOST
         assert jobs.attach(folder).status is JobStatus.LOST
         jobs.cancel(folder)
@@ -102,7 +112,7 @@ def test_a_job_whose_keeper_is_of_another_boot_is_lost(jobs: Jobs, tmp_path: Pat
 def test_damaged_files_of_a_job_are_named(jobs: Jobs, tmp_path: Path) -> None:
     """An exit that cannot be read is never taken for a result."""
     jobs.run(a_job(tmp_path / "1"))
-    for damage in ("", "{", "[]", '{"status": "great"}'):
+    for damage in ("", "{", "[]"):
         (tmp_path / "1" / "exit.json").write_text(damage)
         with pytest.raises(JobFileDamaged, match=r"exit\.json"):
             jobs.attach(tmp_path / "1")
@@ -130,7 +140,7 @@ def test_a_job_is_canceled_as_soon_as_it_is_asked_for(jobs: Jobs, tmp_path: Path
 def test_a_job_of_another_headway_can_be_canceled(jobs: Jobs, tmp_path: Path) -> None:
     """A measurement that was taken up again obeys its new owner."""
     jobs.start(a_job(tmp_path / "1", "sleep 60"))
-    stranger = Jobs(tmp_path / "log2")
+    stranger = Jobs(tmp_path / "log")
     stranger.cancel(tmp_path / "1")
     assert stranger.attach(tmp_path / "1").status is JobStatus.CANCELED
     assert not living(tmp_path / "1")
@@ -190,11 +200,11 @@ def test_a_supervisor_that_cannot_begin_is_named_with_its_log(tmp_path: Path, mo
     """The error says where to look, and no folder of the socket stays behind."""
     broken = tmp_path / "broken.py"
     broken.write_text("raise SystemExit('no')")
-    monkeypatch.setattr(supervisor, "__file__", str(broken))
-    before = set(Path("/tmp").glob("headway-*"))
+    monkeypatch.setattr(processes, "SUPERVISOR", broken)
+    before = set(Path("/tmp").glob("headway-jobs-*"))
     with pytest.raises(SupervisorFailed, match=r"supervisor\.log"):
         Jobs(tmp_path / "log").run(a_job(tmp_path / "1"))
-    assert set(Path("/tmp").glob("headway-*")) <= before
+    assert set(Path("/tmp").glob("headway-jobs-*")) <= before
     assert (tmp_path / "log" / "supervisor.log").read_text() == "no\n"
 
 
@@ -205,15 +215,43 @@ def test_a_job_whose_folder_cannot_be_made_is_not_started(jobs: Jobs, tmp_path: 
         jobs.run(a_job(tmp_path / "file" / "1", cwd=tmp_path))
 
 
-def test_the_commands_output_does_not_grow_the_client(jobs: Jobs, tmp_path: Path) -> None:
-    """200 MB of output stay on disk; what is read of them is bounded, with the cut marked."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    ended = jobs.run(a_job(tmp_path / "1", "echo head; head -c 200000000 /dev/zero; echo; echo tail"))
-    text = read_bounded(ended.stdout_path)
-    assert ended.stdout_path.stat().st_size == 200_000_011
-    assert text.startswith("head\n") and text.endswith("\ntail\n") and "bytes left out]" in text
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert grown < (60 << 10) * (1 if sys.platform == "linux" else 1024)
+MEMORY = """
+from headway.core.output import read_metrics
+from headway.adapters.job_folder import read_bounded
+def peak():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+root, jobs = Path(sys.argv[1]), Jobs(Path(sys.argv[1]) / "log")
+result = "; echo; echo '{\\"score\\": 7}'"
+def measure(name, command):
+    text = read_bounded(jobs.run(a_job(root / name, "echo head; " + command + result)).stdout_path)
+    return text, read_metrics(text, output_format="json", extract={}).values
+measure("small", "true")
+before = peak()
+text, values = measure("large", sys.argv[2] + " | head -c 200000000")
+(root / "told").write_text(f"{peak() - before} {values['score']} {text.startswith('head')} {'bytes left out]' in text}")
+jobs.close(wait=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads VmHWM")
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "cat /dev/zero",
+        "yes 'a line of a log 0123456789'",
+        'yes \'{"step": 1, "loss": [1, 2]}\'',
+        "yes 'wide \U0001f600'",
+        "yes \"$(printf '\\033[32mgreen\\033[0m {')\"",
+    ],
+)
+def test_200_megabytes_of_output_move_memory_by_less_than_20(tmp_path: Path, noise: str) -> None:
+    """They stay on disk; what is read of them, and what is looked for in that, is bounded, with the cut marked."""
+    assert a_client(MEMORY, tmp_path, noise).wait(120) == 0
+    grown_kb, score, *seen = (tmp_path / "told").read_text().split()
+    assert (score, seen) == ("7", ["True", "True"])
+    assert int(grown_kb) < 20 << 10
+    assert (tmp_path / "large" / "stdout").stat().st_size > 200_000_000
+    (tmp_path / "large" / "stdout").unlink()  # test folders are kept for a while
 
 
 def test_bounded_reading_keeps_head_and_tail_and_bad_bytes(tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ import pytest
 from headway.adapters import supervisor
 from headway.adapters.job_folder import JobKind, JobStatus, job_name, read_keeper
 from headway.adapters.processes import Jobs
+from headway.errors import JobFolderTaken
 from tests.jobs import a_client, a_job, eventually, living, python, text_of
 
+KEY = "ab" * 32
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and subreapers")
 
 
@@ -242,12 +244,11 @@ def test_a_large_environment_and_an_odd_path_arrive_whole(jobs: Jobs, tmp_path: 
 def test_a_job_whose_folder_cannot_be_written_does_not_run(jobs: Jobs, tmp_path: Path) -> None:
     """Without a durable claim nothing runs; the file that is in the way stays."""
     (tmp_path / "1").mkdir()
-    order = a_job(tmp_path / "1", f"touch {tmp_path}/ran").to_message()
-    keeper = supervisor.Keeper(wake=-1, order=order)
     (tmp_path / "1" / "job.json").write_text("{}")
-    with pytest.raises(FileExistsError):
-        keeper.claim()
+    with pytest.raises(JobFolderTaken):
+        jobs.run(a_job(tmp_path / "1", f"touch {tmp_path}/ran"))
     assert (tmp_path / "1" / "job.json").read_text() == "{}"
+    assert not (tmp_path / "ran").exists() and sorted(path.name for path in (tmp_path / "1").iterdir()) == ["job.json"]
 
 
 def test_two_jobs_run_at_once(jobs: Jobs, tmp_path: Path) -> None:
@@ -291,7 +292,7 @@ def test_a_job_that_waits_for_the_lock_can_be_canceled(jobs: Jobs, tmp_path: Pat
 
 @linux
 def test_a_killed_keeper_takes_its_whole_job_along(jobs: Jobs, tmp_path: Path) -> None:
-    """The job is lost, its tree is dead before that is told, and no exit is made up."""
+    """The job is lost, its tree is dead before that is told, and its folder is closed: no exit can come later."""
     job = a_job(tmp_path / "1", "setsid sleep 65 & sleep 66")
     jobs.start(job)
     assert eventually(lambda: len(living(job.folder)) == 3)
@@ -299,7 +300,8 @@ def test_a_killed_keeper_takes_its_whole_job_along(jobs: Jobs, tmp_path: Path) -
     assert keeper is not None
     os.kill(keeper.pid, signal.SIGKILL)
     assert jobs.attach(job.folder).status is JobStatus.LOST
-    assert not living(job.folder) and not (job.folder / "exit.json").exists()
+    assert not living(job.folder)
+    assert json.loads((job.folder / "exit.json").read_text())["status"] == "lost"
 
 
 @linux
@@ -309,7 +311,7 @@ def test_a_killed_spare_costs_nobody_a_job(tmp_path: Path) -> None:
     assert jobs.run(a_job(tmp_path / "1")).ok
     pid = jobs.supervisor_pid
     assert pid is not None
-    assert eventually(lambda: len(supervisor.descendants([pid])) == 2)  # a keeper, and its command to be
+    assert eventually(lambda: [below.name for below in supervisor.descendants([pid])] == ["headway-idle"])
     for spare in supervisor.descendants([pid]):
         supervisor.kill_each([spare.pid])
     assert jobs.run(a_job(tmp_path / "2")).ok
@@ -318,7 +320,7 @@ def test_a_killed_spare_costs_nobody_a_job(tmp_path: Path) -> None:
 
 @linux
 def test_many_jobs_from_many_threads_leave_no_process(jobs: Jobs, tmp_path: Path) -> None:
-    """200 jobs later the supervisor has its spare keeper and nothing else below it."""
+    """200 jobs later the supervisor has the keepers that wait for the next ones, and nothing else below it."""
     ended: list[bool] = []
 
     def work(worker: int) -> None:
@@ -333,16 +335,18 @@ def test_many_jobs_from_many_threads_leave_no_process(jobs: Jobs, tmp_path: Path
     assert ended == [True] * 200
     pid = jobs.supervisor_pid
     assert pid is not None
-    assert eventually(lambda: len(supervisor.descendants([pid])) <= 2, 5)
+    assert eventually(lambda: {below.name for below in supervisor.descendants([pid])} == {"headway-idle"}, 5)
+    assert len(supervisor.descendants([pid])) <= 4
 
 
 def test_a_published_file_is_whole_and_never_replaces_another(tmp_path: Path) -> None:
     """The second of two files of one name is refused, and no half-made file stays behind."""
-    supervisor.publish(str(tmp_path), "a.json", {"n": 1})
+    supervisor.publish(str(tmp_path), "a.json", {"n": 1}, KEY)
     with pytest.raises(FileExistsError):
-        supervisor.publish(str(tmp_path), "a.json", {"n": 2})
+        supervisor.publish(str(tmp_path), "a.json", {"n": 2}, KEY)
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
-    assert json.loads((tmp_path / "a.json").read_text()) == {"n": 1}
+    written = json.loads((tmp_path / "a.json").read_text())
+    assert written["n"] == 1 and written["seal"] == supervisor.seal_of(written, "a.json", KEY)
 
 
 @linux

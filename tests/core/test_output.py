@@ -157,7 +157,39 @@ def test_an_error_field_that_says_something_voids_the_sample(written: str) -> No
     assert reason(f'{{"score": 1, "ok": 1, "error": {written}}}').startswith("the harness reported an error: ")
 
 
-@pytest.mark.parametrize("written", ["null", "false", '""', "0", "[]", "{}"])
+@pytest.mark.parametrize("beside", ["", ', "error": null', ', "error": 0', ', "error": false', ', "error": ""'])
+@pytest.mark.parametrize("status", ["error", "ERROR", " Error "])
+def test_a_status_of_error_voids_the_sample_whatever_was_raised(status: str, beside: str) -> None:
+    """What was raised may be null, 0, false or empty: it failed all the same."""
+    said = reason(f'{{"score": 1, "ok": 1, "status": "{status}"{beside}}}')
+    assert said.startswith("the harness reported an error: status is ") and "without a message" in said
+
+
+def test_a_status_of_error_with_a_message_tells_the_message() -> None:
+    """Rather than the status."""
+    assert (
+        reason('{"score": 1, "ok": 1, "status": "error", "error": "boom"}') == 'the harness reported an error: "boom"'
+    )
+
+
+def test_an_empty_error_is_an_exception_without_a_message() -> None:
+    """`str(AssertionError())` is empty; a score of 0 beside it would be the best one of a time."""
+    assert "without a message" in reason('{"score": 0, "ok": 1, "error": ""}')
+
+
+@pytest.mark.parametrize("written", ['"ok"', '"done"', "null", "0", '"no errors"'])
+def test_other_statuses_say_nothing_of_a_failure(written: str) -> None:
+    """Their words are the harness's own."""
+    assert valid(f'{{"score": 1, "ok": 1, "status": {written}}}').metrics["score"] == 1
+
+
+def test_a_metric_may_be_called_status() -> None:
+    """A declared name is a value, not a complaint."""
+    spec = a_spec(metric={"primary": {"name": "score"}, "diagnostics": [{"name": "status"}]})
+    assert valid('{"score": 1, "sorted": 1, "status": "error"}', spec).diagnostics["status"] == "error"
+
+
+@pytest.mark.parametrize("written", ["null", "false", "0", "[]", "{}"])
 def test_an_error_field_that_says_nothing_is_none(written: str) -> None:
     """Many harnesses always print the field."""
     assert valid(f'{{"score": 1, "ok": 1, "error": {written}}}').metrics["score"] == 1

@@ -51,7 +51,7 @@ def test_a_killed_headway_leaves_only_its_measurement_and_the_next_one_takes_it_
     client = a_headway_at_work(tmp_path, until(tmp_path / "go") + "; echo 42")
     kill(client)
     assert eventually(lambda: not living(tmp_path / "agent"), 10)
-    jobs = Jobs(tmp_path / "log2")
+    jobs = Jobs(tmp_path / "log")
     assert jobs.state(tmp_path / "sample") is JobState.RUNNING
     (tmp_path / "go").touch()
     sample = jobs.attach(tmp_path / "sample")
@@ -66,7 +66,7 @@ def test_the_supervisor_of_a_killed_headway_goes_when_its_last_job_has_ended(tmp
     (pid,) = supervisors_of(client)
     kill(client)
     assert eventually(lambda: _is_gone(pid), 15)
-    assert Jobs(tmp_path / "log2").attach(tmp_path / "sample").status is JobStatus.TIMEOUT
+    assert Jobs(tmp_path / "log").attach(tmp_path / "sample").status is JobStatus.TIMEOUT
     assert not living(tmp_path / "agent", tmp_path / "sample")
 
 
@@ -78,7 +78,7 @@ def test_a_measurement_survives_headway_and_supervisor_killed_together(tmp_path:
     kill(client)
     assert eventually(lambda: not living(tmp_path / "agent"), 10)
     (tmp_path / "go").touch()
-    sample = Jobs(tmp_path / "log2").attach(tmp_path / "sample")
+    sample = Jobs(tmp_path / "log").attach(tmp_path / "sample")
     assert sample.ok and sample.stdout_path.read_text() == "43\n"
 
 
@@ -94,7 +94,7 @@ def test_everything_killed_at_once_leaves_lost_jobs_and_a_clean_machine(tmp_path
     for pid in tree:
         os.kill(pid, signal.SIGKILL)
     client.wait()
-    jobs = Jobs(tmp_path / "log2")
+    jobs = Jobs(tmp_path / "log")
     assert eventually(lambda: jobs.state(tmp_path / "sample") is JobState.LOST)
     assert eventually(lambda: all(map(_is_gone, commands)))
     sweep_orphans([tmp_path / "agent", tmp_path / "sample"])
@@ -120,7 +120,7 @@ def test_what_a_dead_keeper_left_behind_is_ended_before_its_job_is_given_up(tmp_
 
 def test_a_measurement_that_waits_for_the_lock_ends_with_its_headway(tmp_path: Path) -> None:
     """A job that has not begun outlives nobody: it would start when nobody looks."""
-    ours, lock = Jobs(tmp_path / "log2"), tmp_path / "lock"
+    ours, lock = Jobs(tmp_path / "log"), tmp_path / "lock"
     ours.start(a_job(tmp_path / "holder", "sleep 60", machine_lock=lock))
     assert eventually((tmp_path / "holder" / "stdout").exists)
     script = (

@@ -1,13 +1,15 @@
 """What a job is, and what its folder says of it: the order, how it ended, whether it still runs.
 
 A folder is the durable source of a sample (CONTRACTS.md, section 5): `job.json` is its claim, `stdout` and `stderr` its
-output, `exit.json` its end. All of them are written by the job's keeper (`supervisor.py`); here they are only read.
+output, `exit.json` its end. Claim and end are written by the job's keeper (`supervisor/`) and sealed with the job's
+secret (`job_seals.py`): who knows it can tell what a command put there in a keeper's name. Here they are read; the one
+thing written is the end of a job whose keeper died without a word, so that no late one can be credited.
 """
 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,11 @@ from headway.adapters import supervisor
 from headway.errors import InternalFault, JobFileDamaged
 
 GRACE_SECONDS = 5.0
-HEAD_BYTES = 1 << 20
-TAIL_BYTES = 4 << 20
+KEEPER_DIED = "its keeper died"
+OUTPUT_CHANGED = "its output is not what it was when the job had ended"
+FORGED = "its exit.json was not written by its keeper"
+HEAD_BYTES = 256 << 10
+TAIL_BYTES = 2 << 20  # with its text and what is looked for in it under 20 MB of memory
 
 
 class JobKind(StrEnum):
@@ -64,6 +69,8 @@ class JobOrder:
         stdin: a file to read; None is `/dev/null`.
         timeout_seconds: wall time, counted from the command's start, > 0.
         idle_timeout_seconds: longest time without output; None is no limit.
+        futility_seconds: wall time, said beforehand, after which the candidate cannot win any more: headway cuts the
+            job with 125 and its own mark. None is no cut; a timeout that comes first, or together, is a timeout.
         outlives: the job runs on, to its end or timeout, when headway dies; measurements do.
         machine_lock: a lock file held from before the command starts until its tree is dead; waiting for it counts in
             no limit, and a job that waits outlives nobody.
@@ -80,6 +87,7 @@ class JobOrder:
     argv: tuple[str, ...] = ()
     stdin: Path | None = None
     idle_timeout_seconds: float | None = None
+    futility_seconds: float | None = None
     outlives: bool = False
     machine_lock: Path | None = None
     grace_seconds: float = GRACE_SECONDS
@@ -88,9 +96,16 @@ class JobOrder:
         if bool(self.command) == bool(self.argv):
             raise InternalFault("a job needs either a command or arguments", where=self.id)
 
-    def to_message(self) -> dict[str, Any]:
-        """The order as the supervisor takes it."""
+    def to_message(self, key: str, wants_start: bool) -> dict[str, Any]:
+        """The order as the supervisor takes it.
+
+        Args:
+            key: the job's secret.
+            wants_start: have it told when the claim is durable.
+        """
         return {
+            "key": key,
+            "wants_start": wants_start,
             "folder": job_name(self.folder),
             "id": self.id,
             "kind": self.kind.value,
@@ -101,6 +116,7 @@ class JobOrder:
             "stdin": None if self.stdin is None else str(self.stdin.absolute()),
             "timeout_seconds": self.timeout_seconds,
             "idle_timeout_seconds": self.idle_timeout_seconds,
+            "futility_seconds": self.futility_seconds,
             "outlives": self.outlives,
             "machine_lock": None if self.machine_lock is None else str(self.machine_lock.absolute()),
             "grace_seconds": self.grace_seconds,
@@ -120,14 +136,15 @@ class JobExit:
     """How a job ended, and what it cost.
 
     Attributes:
-        code: the command's exit code, 124 for headway's own limits, None where there is none.
+        code: the command's exit code; 124 for headway's own limits, 125 for its futility cut; None where there is none.
         signal: the signal that ended the command, where one did and no limit explains it.
         reason: why, where the status alone does not say.
         started_at: when the command started (UTC); None if it never did.
         elapsed_seconds: wall time of the command, by a clock that never jumps.
         max_rss_kb: largest resident set of any of its processes; never below the 10 MB or so of the one it starts from.
+        stdout_bytes, stderr_bytes: what had been printed when all that could print was dead; None if nobody could say.
         leftovers: processes that had to be killed after the command's end, at most 50.
-        futility: headway's mark that tells its own futility cut from a command's 125.
+        futility: headway's mark that tells its own futility cut, a kind of timeout, from a command's 125.
     """
 
     folder: Path
@@ -141,6 +158,8 @@ class JobExit:
     max_rss_kb: int = 0
     user_seconds: float = 0.0
     system_seconds: float = 0.0
+    stdout_bytes: int | None = None
+    stderr_bytes: int | None = None
     leftovers: tuple[Leftover, ...] = field(default=())
     futility: bool = False
 
@@ -162,14 +181,18 @@ class JobExit:
 
 @dataclass(frozen=True)
 class KeeperId:
-    """Names a keeper for good: ids come round again, an id with its start within a boot does not."""
+    """Names a keeper at work on one job: ids come round again, an id with its start within a boot does not.
+
+    `name` is what the keeper calls itself while it works on that job; it may take another one afterwards.
+    """
 
     pid: int
     start: int | None
     boot: str | None
+    name: str
 
     def is_alive(self) -> bool:
-        """Whether this very process runs now."""
+        """Whether this very process runs now, and works on this job."""
         if self.start is None:  # no /proc to ask
             return supervisor.is_pid_alive(self.pid)
         process = supervisor.look_at(self.pid)
@@ -177,8 +200,13 @@ class KeeperId:
             process is not None
             and process.state not in "ZX"
             and process.start == self.start
+            and process.name == self.name
             and supervisor.boot_id() == self.boot
         )
+
+
+NOBODY = KeeperId(0, 0, None, "")
+"""Who wrote a claim that is not sealed: no process."""
 
 
 def job_name(folder: Path) -> str:
@@ -187,52 +215,103 @@ def job_name(folder: Path) -> str:
 
 
 def exit_from(folder: Path, content: Mapping[str, Any]) -> JobExit:
-    """An exit from the content of `exit.json`; keys that this version does not know are left out."""
+    """An exit from the content of `exit.json`; keys that this version does not know are left out.
+
+    One whose output is not as long as it was when all that could print was dead counts as lost: it lacks what a dying
+    machine did not keep, or holds what was written later.
+    """
     known = {key: content[key] for key in JobExit.__dataclass_fields__ if key in content and key != "folder"}
     known["status"] = JobStatus(known["status"])
     known["leftovers"] = tuple(Leftover(int(it["pid"]), str(it["cmdline"])) for it in known.get("leftovers", ()))
-    return JobExit(folder=folder, **known)
+    end = JobExit(folder=folder, **known)
+    told = ((end.stdout_path, end.stdout_bytes), (end.stderr_path, end.stderr_bytes))
+    if end.status is not JobStatus.LOST and any(size not in (None, _size(path)) for path, size in told):
+        return replace(end, status=JobStatus.LOST, code=None, reason=OUTPUT_CHANGED)
+    return end
 
 
-def read_exit(folder: Path) -> JobExit | None:
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def read_exit(folder: Path, key: str | None = None) -> JobExit | None:
     """How the job of this folder ended; None while its folder does not say.
+
+    Args:
+        folder: the job's.
+        key: its secret; with it, an exit that its keeper did not write counts as lost.
 
     Raises: JobFileDamaged, if `exit.json` is there and cannot be read.
     """
     content = _read(folder / supervisor.EXIT_FILE)
     if content is None:
         return None
+    if _is_forged(content, supervisor.EXIT_FILE, key):
+        return JobExit(folder, JobStatus.LOST, reason=FORGED)
     try:
         return exit_from(folder, content)
     except (KeyError, TypeError, ValueError) as problem:
         raise JobFileDamaged(str(folder / supervisor.EXIT_FILE), str(problem)) from problem
 
 
-def read_keeper(folder: Path) -> KeeperId | None:
+def read_keeper(folder: Path, key: str | None = None) -> KeeperId | None:
     """The process that owns the job of this folder; None if nothing of the job ever ran.
+
+    Args:
+        folder: the job's.
+        key: its secret; with it, a claim that no keeper wrote names nobody who lives.
 
     Raises: JobFileDamaged, if `job.json` is there and cannot be read.
     """
     content = _read(folder / supervisor.JOB_FILE)
     if content is None:
         return None
+    if _is_forged(content, supervisor.JOB_FILE, key):
+        return NOBODY
     try:
         keeper = content["keeper"]
-        return KeeperId(int(keeper["pid"]), keeper["start"], keeper["boot"])
+        return KeeperId(int(keeper["pid"]), keeper["start"], keeper["boot"], str(keeper["name"]))
     except (KeyError, TypeError, ValueError) as problem:
         raise JobFileDamaged(str(folder / supervisor.JOB_FILE), str(problem)) from problem
 
 
-def read_state(folder: Path) -> JobState:
-    """What this folder says of its job, now."""
-    if read_exit(folder) is not None:
-        return JobState.DONE
-    keeper = read_keeper(folder)
-    if keeper is None:
-        return JobState.ABSENT
-    if keeper.is_alive():
-        return JobState.RUNNING
-    return JobState.DONE if read_exit(folder) is not None else JobState.LOST  # it may have ended between the two looks
+def read_state(folder: Path, key: str | None = None) -> JobState:
+    """What this folder says of its job, now; with the job's secret `key`, what others wrote there says `lost`."""
+    end = read_exit(folder, key)
+    keeper = None
+    if end is None:
+        keeper = read_keeper(folder, key)
+        if keeper is None:
+            return JobState.ABSENT
+        if keeper.is_alive():
+            return JobState.RUNNING
+        end = read_exit(folder, key)  # it may have ended between the two looks
+    return JobState.LOST if end is None or end.status is JobStatus.LOST else JobState.DONE
+
+
+def write_lost(folder: Path, key: str) -> JobExit:
+    """Close the folder of a job whose keeper is dead, once and for all: the exit that is there first counts.
+
+    Args:
+        folder: the job's; its claim is there and its keeper is not.
+        key: the job's secret.
+    Returns: the exit that counts: lost, or one that was written at the last moment.
+    """
+    lost = JobExit(folder, JobStatus.LOST, reason=KEEPER_DIED)
+    try:
+        supervisor.publish(str(folder), supervisor.EXIT_FILE, {"status": lost.status, "reason": lost.reason}, key)
+    except FileExistsError:
+        return read_exit(folder, key) or lost
+    except OSError:  # what cannot be written cannot be read as another exit either; the next look says lost again
+        return lost
+    return lost
+
+
+def _is_forged(content: Mapping[str, Any], file: str, key: str | None) -> bool:
+    return key is not None and content.get(supervisor.SEAL) != supervisor.seal_of(content, file, key)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -260,13 +339,13 @@ def read_bounded(path: Path, head_bytes: int = HEAD_BYTES, tail_bytes: int = TAI
             size = os.fstat(file.fileno()).st_size
             if size <= head_bytes + tail_bytes:
                 return file.read(head_bytes + tail_bytes).decode(errors="replace")
-            head = file.read(head_bytes)
+            text = bytearray(file.read(head_bytes))
+            text += f"\n[headway: {size - head_bytes - tail_bytes} bytes left out]\n".encode()
             file.seek(size - tail_bytes)
-            tail = file.read(tail_bytes)
+            text += file.read(tail_bytes)
     except FileNotFoundError:
         return ""
-    cut = f"\n[headway: {size - head_bytes - tail_bytes} bytes left out]\n"
-    return head.decode(errors="replace") + cut + tail.decode(errors="replace")
+    return text.decode(errors="replace")  # all at once: its text may take four times the room of its bytes
 
 
 def last_lines(path: Path, n: int, max_bytes: int = 64 << 10) -> str:

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,16 @@ from headway.adapters.job_folder import (
     read_exit,
     read_keeper,
     read_state,
+    write_lost,
 )
+from headway.adapters.job_seals import Seals
 from headway.errors import InternalFault, JobFolderTaken, JobNotStarted, SupervisorFailed
 
 START_SECONDS = 30.0
 START_LOOK_SECONDS = 0.2
 START_ATTEMPTS = 3
-KEEPER_LOOK_SECONDS = 0.05  # only where the kernel cannot tell us that a process ended
+FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS = 0.01, 1.0  # at a keeper of another supervisor: it may live on after its job
+SUPERVISOR = Path(supervisor.__file__).parent
 ORPHAN_PATIENCE_SECONDS = 10.0
 
 KEPT_VARIABLES = frozenset(
@@ -117,7 +120,7 @@ def _start_supervisor(log: Path) -> tuple["subprocess.Popen[bytes]", socket.sock
             listener.bind(address)
             listener.listen(1)
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-X", "utf8", supervisor.__file__, address],
+                [sys.executable, "-I", "-S", "-X", "utf8", str(SUPERVISOR), address],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -140,8 +143,8 @@ def _start_supervisor(log: Path) -> tuple["subprocess.Popen[bytes]", socket.sock
 def _short_folder() -> Path:
     """A new private folder, with a path that fits into a socket's address: TMPDIR may be long, /tmp is not."""
     with contextlib.suppress(OSError):
-        return Path(tempfile.mkdtemp(prefix="headway-", dir="/tmp"))
-    return Path(tempfile.mkdtemp(prefix="headway-"))
+        return Path(tempfile.mkdtemp(prefix="headway-jobs-", dir="/tmp"))
+    return Path(tempfile.mkdtemp(prefix="headway-jobs-"))
 
 
 def _accept(listener: socket.socket, process: "subprocess.Popen[bytes]", log: Path) -> socket.socket:
@@ -164,8 +167,10 @@ class Jobs:
         """Make it ready; nothing is started yet.
 
         Args:
-            log_folder: where the supervisor's own complaints go, as `supervisor.log`.
+            log_folder: the run's: where the supervisor's own complaints go, as `supervisor.log`, and where the secret
+                lies that its jobs are sealed with; another headway knows them by it.
         """
+        self._seals = Seals(log_folder)
         self._log = log_folder / "supervisor.log"
         self._sending = threading.Lock()  # taken before `_state`; the reader takes only that, so it always reads on
         self._state = threading.Lock()
@@ -186,20 +191,21 @@ class Jobs:
         Returns: how it ended. `canceled` when another thread asked for that, or when its supervisor was killed.
         Raises: JobFolderTaken; JobNotStarted; SupervisorFailed, when no supervisor can be had.
         """
-        flight = self._begin(order, lambda flight: flight.ended)
-        return self._outcome(flight) if flight else _exit_on_disk(order.folder)
+        flight = self._begin(order, wants_start=False)
+        return self._outcome(flight) if flight else self._exit_on_disk(order.folder)
 
     def start(self, order: JobOrder) -> None:
         """Begin a job; when this returns its claim, `job.json`, is durable. `attach` waits for its end.
 
         Raises: as `run`.
         """
-        self._begin(order, lambda flight: flight.started)
+        self._begin(order, wants_start=True)
 
     def attach(self, folder: Path) -> JobExit:
         """Wait for a job that a folder tells of, whoever started it, and say how it ended.
 
-        Returns: `lost` when its keeper died without a word, and when nothing of it ever ran.
+        Returns: `lost` when its keeper died without a word, when nothing of it ever ran, and when somebody else wrote
+            its claim or its exit. What is lost stays lost: an exit that comes later is refused.
         Raises: JobFileDamaged, when a file of the folder cannot be read.
         """
         with self._state:
@@ -207,14 +213,14 @@ class Jobs:
         if flight is not None:
             flight.ended.wait()
             return self._outcome(flight)
-        return _exit_on_disk(folder)
+        return self._exit_on_disk(folder)
 
     def state(self, folder: Path) -> JobState:
         """What a folder says of its job, now.
 
         Raises: JobFileDamaged, when a file of the folder cannot be read.
         """
-        return read_state(folder)
+        return read_state(folder, self._seals.key(folder))
 
     def cancel(self, folder: Path) -> None:
         """Ask a job to end: TERM, its grace, KILL. A job that does not run is left as it is; waits for nothing."""
@@ -225,7 +231,7 @@ class Jobs:
             if flight is not None:
                 flight.link.send({"cancel": name})
                 return
-        keeper = read_keeper(folder)
+        keeper = read_keeper(folder, self._seals.key(folder))
         if keeper is not None and read_exit(folder) is None:
             _terminate(keeper)
 
@@ -257,15 +263,15 @@ class Jobs:
         if wait and self._reader is not None:
             self._reader.join()
 
-    def _begin(self, order: JobOrder, event: Callable[[_Flight], threading.Event]) -> _Flight | None:
-        """Launch a job and wait for an event of its flight; again, if its supervisor died before the claim.
+    def _begin(self, order: JobOrder, wants_start: bool) -> _Flight | None:
+        """Launch a job and wait for its end, or its start; again, if its supervisor died before the claim.
 
         Returns: None, when a keeper of such a supervisor turns out to have claimed the job after all.
         """
         for attempt in range(START_ATTEMPTS):
             try:
-                flight = self._launch(order)
-                event(flight).wait()
+                flight = self._launch(order, wants_start)
+                (flight.started if wants_start else flight.ended).wait()
                 self._check_refusal(flight)
             except JobFolderTaken:
                 if attempt == 0:
@@ -275,10 +281,11 @@ class Jobs:
                 return flight
         raise SupervisorFailed("it died each time before the job began", str(self._log))
 
-    def _launch(self, order: JobOrder) -> _Flight:
+    def _launch(self, order: JobOrder, wants_start: bool) -> _Flight:
         """Hand a job to the supervisor, in a folder that holds none yet."""
         self._prepare(order)
         name = job_name(order.folder)
+        message = order.to_message(self._seals.key(order.folder), wants_start)
         with self._sending:
             if self._closed:
                 raise InternalFault(f"the job {order.id} was started after the jobs were closed", str(order.folder))
@@ -291,7 +298,7 @@ class Jobs:
                 if not link.is_open:  # it died since: nobody else will say so
                     self._flights.pop(name)
                     flight.close()
-            link.send({"start": order.to_message()})
+            link.send({"start": message})
         return flight
 
     def _prepare(self, order: JobOrder) -> None:
@@ -340,7 +347,23 @@ class Jobs:
 
     def _outcome(self, flight: _Flight) -> JobExit:
         """How a job ended; where its supervisor could not say, its folder can."""
-        return flight.exit or _exit_on_disk(flight.order.folder)
+        return flight.exit or self._exit_on_disk(flight.order.folder)
+
+    def _exit_on_disk(self, folder: Path) -> JobExit:
+        """How a job ended, by its folder; waits for its keeper, and closes the folder of one that died."""
+        key = self._seals.key(folder)
+        found = read_exit(folder, key)
+        if found is not None:
+            return found
+        keeper = read_keeper(folder, key)
+        if keeper is None:
+            return JobExit(folder, JobStatus.LOST, reason="nothing of it ever ran")
+        _wait_for(keeper)
+        found = read_exit(folder, key)
+        if found is not None:
+            return found
+        sweep_orphans((folder,))  # what it left behind would work on in a tree that is the next job's
+        return write_lost(folder, key)
 
     def _check_refusal(self, flight: _Flight) -> None:
         if flight.refused is not None:
@@ -351,39 +374,22 @@ class Jobs:
 
     def _never_began(self, flight: _Flight) -> bool:
         """Whether the supervisor died before the job's claim was made, so that another one may run it."""
-        return flight.ended.is_set() and flight.exit is None and read_state(flight.order.folder) is JobState.ABSENT
-
-
-def _exit_on_disk(folder: Path) -> JobExit:
-    found = read_exit(folder)
-    if found is not None:
-        return found
-    keeper = read_keeper(folder)
-    if keeper is None:
-        return JobExit(folder, JobStatus.LOST, reason="nothing of it ever ran")
-    _wait_for(keeper)
-    found = read_exit(folder)
-    if found is not None:
-        return found
-    sweep_orphans((folder,))  # what it left behind would work on in a tree that is the next job's
-    return JobExit(folder, JobStatus.LOST, reason="its keeper died")
+        return flight.ended.is_set() and flight.exit is None and self.state(flight.order.folder) is JobState.ABSENT
 
 
 def _wait_for(keeper: KeeperId) -> None:
-    """Return when the keeper is gone."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # gone already, or a kernel before 5.3
-            handle = os.pidfd_open(keeper.pid)
-            try:
-                if keeper.is_alive():  # asked while the id cannot come round again
-                    poller = select.poll()
-                    poller.register(handle, select.POLLIN)
-                    poller.poll()
-                return
-            finally:
-                os.close(handle)
-    while keeper.is_alive():
-        time.sleep(KEEPER_LOOK_SECONDS)
+    """Return when the keeper is gone, or works on that job no more."""
+    with contextlib.ExitStack() as stack:
+        poller = select.poll()
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):  # gone already, or a kernel before 5.3
+                handle = os.pidfd_open(keeper.pid)
+                stack.callback(os.close, handle)
+                poller.register(handle, select.POLLIN)
+        look = FIRST_LOOK_SECONDS
+        while keeper.is_alive():  # asked while the id cannot come round again
+            poller.poll(look * 1000)
+            look = min(2 * look, LAST_LOOK_SECONDS)
 
 
 def _terminate(keeper: KeeperId) -> None:
@@ -413,9 +419,10 @@ def sweep_orphans(folders: Iterable[Path]) -> list[Leftover]:
     killed: dict[int, Leftover] = {}
     until = time.monotonic() + ORPHAN_PATIENCE_SECONDS
     while names and (orphans := supervisor.marked(names)) and time.monotonic() < until:
-        below = [process.pid for process in supervisor.descendants(orphans)]
-        for pid in {*orphans, *below}:
+        below = supervisor.descendants(orphans)
+        for pid in {*orphans, *(process.pid for process in below)}:
             killed.setdefault(pid, Leftover(pid, supervisor.command_line(pid)))
-        supervisor.kill_each({*orphans, *below})
+        supervisor.kill_marked(orphans, names)
+        supervisor.kill_processes(below)
         time.sleep(0.005)
     return list(killed.values())

@@ -24,6 +24,10 @@ CLOSING_REACH: Final = 1 << 12
 """How far behind a broken object's beginning its closing brace is looked for."""
 
 ESCAPE_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+ESCAPE_START: Final = re.compile(r"\x1b(?!\\)")
+"""Where a text may be cut: no sequence reaches over it."""
+SLICE: Final = 1 << 16
+"""Characters cleaned at once: thousands of short pieces take many times their own memory."""
 OPENING: Final = re.compile(r"\{(?=\s*[\"}])|\[(?=\s*[{\[])")
 LINE_OPENING: Final = re.compile(r"(?:(?<=[\r\n])|\A)\{(?=\s*[\"}])")
 BRACKET: Final = re.compile(r'"(?:[^"\\\r\n]|\\.)*"?|[{}\[\]]')
@@ -52,7 +56,15 @@ class FoundObjects:
 
 def without_escapes(text: str) -> str:
     """Give a text without terminal escape sequences (colours, cursor moves, titles)."""
-    return ESCAPE_SEQUENCE.sub("", text) if "\x1b" in text else text
+    if "\x1b" not in text:
+        return text
+    slices, at = [], 0
+    while at < len(text):
+        start = ESCAPE_START.search(text, at + SLICE)
+        end = start.start() if start else len(text)
+        slices.append(ESCAPE_SEQUENCE.sub("", text[at:end]))
+        at = end
+    return "".join(slices)
 
 
 def find_objects(text: str) -> FoundObjects:

@@ -22,6 +22,7 @@ METRIC_LINE: Final = re.compile(r"^[ \t]*METRIC[ \t]+([^\s=]+)[ \t]*=[ \t]*([^\r
 MOST_WORST_CASES: Final = 10
 MOST_NAMES: Final = 20
 LONGEST_TEXT: Final = 500
+FAILED_STATUS: Final = "error"
 COST_NAMES: Final = ("usd", "tokens", "latency_seconds")
 
 
@@ -147,10 +148,20 @@ def _from_patterns(source: str, extract: Mapping[str, str], from_file: bool) -> 
 
 
 def _reported_error(values: Mapping[str, Any], spec: Spec) -> str:
-    """What an `error` field says, if it says anything and is not itself a declared value."""
+    """What the fields `error` and `status` say, unless they are declared values; empty if they tell of no failure.
+
+    `status: error` is one whatever the `error` beside it, for what was raised may have been null, 0 or false. So is the
+    empty text, which is how an exception without a message prints; a harness that always prints the field says null.
+    """
     declared = {one.name for one in _objectives(spec)} | set(_gate_names(spec))
     declared |= {one.name for one in spec.metric.diagnostics}
-    return shown(values["error"]) if values.get("error") and "error" not in declared else ""
+    told = {name: values[name] for name in ("error", "status") if name in values and name not in declared}
+    error, status = told.get("error"), told.get("status")
+    if error:
+        return shown(error)
+    if isinstance(status, str) and status.strip().lower() == FAILED_STATUS:
+        return f"status is {shown(status)}, without a message"
+    return 'error is "", a failure without a message; where there is none print null' if error == "" else ""
 
 
 def _problem(raw: RawOutput, spec: Spec, found_gates: Mapping[str, Any]) -> str:
