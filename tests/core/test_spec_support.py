@@ -36,6 +36,11 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (comparing(max_pairs=3), "measurement.stability.comparison.max_pairs", "sequential"),
     (comparing(screen=False), "measurement.stability.comparison.screen", "sequential"),
     (comparing(calibration=8), "measurement.stability.comparison.calibration", "sequential"),
+    (
+        comparing(accept_simpler={"metric": "headway.lines_net", "margin": 0.01}),
+        "measurement.stability.comparison.accept_simpler",
+        "sequential",
+    ),
     ({"execution": {"backend": "dask"}}, "execution.backend", "'dask'"),
     ({"execution": {"slots": 2}}, "execution.slots", "slots"),
     ({"parallel": {"port_strategy": "offset"}}, "parallel.port_strategy", "'offset'"),
@@ -45,7 +50,6 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"agent": {**PATCHES, "env": ["TOKEN"]}}, "agent.env", "'patches'"),
     ({"proposer": {"type": "list", "batch_size": 3}}, "proposer.batch_size", "at once"),
     ({"agent": PATCHES, "proposer": {"type": "patches", "max_backlog": 3}}, "proposer.max_backlog", "at once"),
-    ({"exemplars": {"trivial": [{"patch": "p"}]}}, "exemplars", "exemplars"),
     ({"shield": {"mode": "shadow"}}, "shield.mode", "'shadow'"),
     ({"notify": {"command": "c"}}, "notify", "telling"),
     ({"sandbox": "require"}, "sandbox", "sandbox"),
@@ -79,7 +83,7 @@ def test_every_entry_of_the_table_fires() -> None:
         {"parallel": {"port_strategy": "parameterized", "port_env_var": "PORT"}},
         {"sandbox": "auto"},
         {"shield": {"t_allow": 0.1}},
-        {"exemplars": {"known_good": []}},
+        {"exemplars": {"known_good": [], "trivial": [{"patch": "p"}]}},
     ],
 )
 def test_what_can_be_carried_out_is_not_refused(changes: dict[str, Any]) -> None:

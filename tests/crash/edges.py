@@ -25,11 +25,14 @@ from headway.core.edits import Edit, SetSection
 from headway.core.events import RunStopped, SampleStatus, Stage, TurnStatus
 from headway.core.output import Sample
 from headway.core.records import Approval, Caps, to_row
-from headway.orchestrator.first import create_log, measure_baseline
+from headway.core.validity import Waivers
+from headway.orchestrator.exemplars import plan_exemplars
+from headway.orchestrator.first import baseline_probes, create_log, measure_baseline
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.loop import Loop
 from headway.orchestrator.measuring import Measuring, Prepared, Reading
 from headway.orchestrator.start import freeze, frozen_spec, ground_of, newest_run, read_facts
+from headway.orchestrator.validity import run_gate
 from headway.protocols import Attempt, Turn, TurnTools
 from headway.store.atomic import write_derived
 from headway.store.log import LogFile
@@ -311,7 +314,10 @@ class EdgeRun:
         loaded = load_spec(path)
         facts = freeze(self.state, loaded, path, self._user)
         ground = self._ground()
-        file = create_log(ground, measure_baseline(ground, lambda _: None), facts.created_at)
+        samples = measure_baseline(ground, lambda _: None)
+        probes = baseline_probes(ground.spec, samples)
+        validation = run_gate(ground, samples, plan_exemplars(ground), probes, Waivers(), lambda _: None)
+        file = create_log(ground, samples, facts.created_at, validation)
         approval = Approval(
             approved_at=facts.created_at,
             spec_sha256=loaded.sha256,

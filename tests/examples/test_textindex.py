@@ -266,6 +266,19 @@ def test_the_spec_is_one_that_this_version_runs() -> None:
     assert (EXAMPLE / str(loaded.spec.agent.options["folder"])).is_dir()
 
 
+def test_the_exemplars_are_what_the_spec_says_of_them(repo: Path, harness: ModuleType) -> None:
+    """Every patch is there and applies; double the work gives the same index, no work another one."""
+    named = load_spec(EXAMPLE / "spec.yaml").spec.exemplars
+    patches = {str(one.patch): EXAMPLE / str(one.patch) for kind in named for one in kind[1]}
+    assert all(path.is_file() for path in patches.values())
+    expected = {"exemplars/index-twice.patch": True, "exemplars/empty-index.patch": False}
+    assert expected.keys() <= patches.keys()
+    for name, is_right in expected.items():
+        git(repo, "apply", str(patches[name]))
+        assert harness.are_equal(builder_of(repo)(TEXTS), harness.reference_index(TEXTS)) is is_right
+        git(repo, "checkout", "-q", ".")
+
+
 def test_the_page_of_the_example_names_every_patch() -> None:
     """Its table tells of each patch what it is and how it ends."""
     page = (EXAMPLE / "README.md").read_text(encoding="utf-8")

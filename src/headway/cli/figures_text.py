@@ -23,6 +23,7 @@ def figure_lines(figures: "RunFigures") -> list[str]:
             else []
         ),
         ("noise", _noise(figures)),
+        *([("harness", figures.harness)] if figures.keeps else []),
         ("time", f"{duration(figures.active_seconds)} active"),
         ("cost", _cost(figures)),
     ]
@@ -75,7 +76,8 @@ def _keep_lines(figures: "RunFigures") -> list[str]:
 def _keep_row(keep: "Keep") -> tuple[str, ...]:
     gain = keep.gain
     words = gain_text(gain.estimate, gain.low, gain.high) if gain else "gain not recorded"
-    return (str(keep.iteration), words, (keep.commit or "no commit")[:10], one_line(keep.hypothesis, 80))
+    forged = "measured by a harness that can be forged; " if keep.forgeable else ""
+    return (str(keep.iteration), words, (keep.commit or "no commit")[:10], forged + one_line(keep.hypothesis, 80))
 
 
 def ended_lines(ended: "RunEnded") -> list[str]:

@@ -16,6 +16,7 @@ from headway.core.records import Comparison, ComparisonKind, Entry, Outcome, Sna
 from headway.core.spec import Spec
 from headway.core.statistics import signed_change
 from headway.core.stopping import totals_of
+from headway.core.validity_words import forgeable_of, forgeable_words
 
 AS_STORED = "best against baseline, each as stored when it was measured; not measured again side by side"
 
@@ -43,13 +44,17 @@ class GainRange:
 
 @dataclass(frozen=True)
 class Keep:
-    """One kept experiment; `gain` is against the reference of its own session, None where it is unknown."""
+    """One kept experiment; `gain` is against the reference of its own session, None where it is unknown.
+
+    `forgeable` says whether the harness that measured it believes code that prints its own value; None: not known.
+    """
 
     iteration: int
     outcome: str
     hypothesis: str
     gain: GainRange | None
     commit: str | None
+    forgeable: bool | None
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ class RunFigures:
         keeps: newest entries only; `keeps_not_listed` says how many earlier ones the view of the log does not hold.
         noise: relative spread of each objective over repeated measurements of the untouched code.
         cost_usd: None while a part is unknown; `cost_known_usd` is the part that is known.
+        harness: whether the harness can be forged, in words.
     """
 
     spec: str
@@ -89,6 +95,7 @@ class RunFigures:
     cost_basis: str
     stop_reason: str | None
     stop_detail: str | None
+    harness: str
 
     def to_json(self) -> dict[str, Any]:
         """Give the figures as plain data."""
@@ -131,7 +138,8 @@ def run_figures(log: Log, spec: Spec) -> RunFigures:
     best = _value(log.best.iteration or 0, log.best.metrics, primary.name)
     counts = _counts(log)
     kept = None if counts is None else sum(n for outcome, n in counts.items() if Outcome(outcome).is_keep)
-    keeps = tuple(keep_of(entry, spec) for _, entry in sorted(log.recent.items()) if entry.outcome.is_keep)
+    forgeable = forgeable_of(log.harness_validation)
+    keeps = tuple(keep_of(entry, spec, forgeable) for _, entry in sorted(log.recent.items()) if entry.outcome.is_keep)
     stop = log.run_state.headway.stop if log.run_state and log.run_state.headway else None
     spread = log.baseline.headway.relative_spread if log.baseline.headway else None
     known, unknown_parts = log.best.total_run_cost_usd, _unknown_spend(log)
@@ -157,12 +165,13 @@ def run_figures(log: Log, spec: Spec) -> RunFigures:
         cost_basis=log.best.run_cost_basis or "the log does not say what was spent",
         stop_reason=stop.reason if stop else None,
         stop_detail=stop.detail if stop else None,
+        harness=forgeable_words(log.harness_validation),
     )
 
 
-def keep_of(entry: Entry, spec: Spec) -> Keep:
+def keep_of(entry: Entry, spec: Spec, forgeable: bool | None) -> Keep:
     """Give what is shown of a kept experiment; a combined runner-up's gain is that of its combined session."""
-    return Keep(entry.iteration, str(entry.outcome), entry.hypothesis, gain_of(entry, spec), entry.commit)
+    return Keep(entry.iteration, str(entry.outcome), entry.hypothesis, gain_of(entry, spec), entry.commit, forgeable)
 
 
 def gain_of(entry: Entry, spec: Spec) -> GainRange | None:

@@ -51,6 +51,7 @@ from headway.core.measurements import (
     Side,
     SideHeadway,
     Snapshot,
+    ValidationHeadway,
     WorstCase,
 )
 from headway.core.rows import EXTENSION, Row, to_row
@@ -139,6 +140,7 @@ __all__ = [
     "TotalCost",
     "Totals",
     "Usage",
+    "ValidationHeadway",
     "Verdict",
     "WaitHeadway",
     "WorstCase",

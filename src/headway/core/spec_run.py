@@ -111,7 +111,9 @@ class Proposer(SpecPart):
 class Exemplar(SpecPart):
     """A state of the code whose worth is known."""
 
-    patch: TreePath | None = Field(default=None, description="Patch that makes it.")
+    patch: TreePath | None = Field(
+        default=None, description="Patch that makes it, from the spec's folder or the repository."
+    )
     commit: NotBlank | None = Field(default=None, description="Commit that is it.")
     note: Text | None = Field(default=None, description="What it shows.")
 

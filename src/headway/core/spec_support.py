@@ -21,7 +21,16 @@ from headway.core.spec_rules import SpecProblem
 
 GIVES_ALL_AT_ONCE: Final = ("list", "patches")
 PORT_STRATEGIES: Final = ("none", "parameterized")
-SEQUENTIAL_ONLY: Final = ("alpha", "effort", "error_control", "min_effect", "max_pairs", "screen", "calibration")
+SEQUENTIAL_ONLY: Final = (
+    "alpha",
+    "effort",
+    "error_control",
+    "min_effect",
+    "max_pairs",
+    "screen",
+    "calibration",
+    "accept_simpler",
+)
 
 
 @dataclass(frozen=True)
@@ -135,13 +144,6 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
     Refusal("agent.max_turns", _turns, "use timeout_seconds"),
     *map(_of_patches, ("model", "instructions_file", "env")),
     *map(_of_asking_proposers, ("batch_size", "max_backlog")),
-    Refusal(
-        "exemplars",
-        lambda spec: _asked(
-            spec.exemplars.known_good or spec.exemplars.known_bad or spec.exemplars.trivial, "testing with exemplars"
-        ),
-        "leave it out",
-    ),
     Refusal(
         "shield.mode",
         lambda spec: _asked(spec.shield.mode is not ShieldMode.NONE, f"shield mode {spec.shield.mode.value!r}"),

@@ -14,11 +14,11 @@ from headway.core.entries import metrics_of
 from headway.core.events import SampleStatus, SampleTaken, SessionKind, Side
 from headway.core.gates import check
 from headway.core.loose_numbers import shown_number
+from headway.core.probes import SLOW_SECONDS, fixed_seconds
 from headway.core.records import (
     Baseline,
     BaselineHeadway,
     Best,
-    Calibration,
     HarnessValidation,
     Probe,
     WorstCase,
@@ -26,17 +26,16 @@ from headway.core.records import (
 )
 from headway.core.spec import ComparisonMethod, Spec, StabilityMode
 from headway.core.statistics import spread
+from headway.core.validity import BASELINE_REPEATS, SPREAD
 from headway.errors import OutsideFailed
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.loop import now
 from headway.orchestrator.measuring import FAMILY_TIMEOUT_SECONDS, seed_of
 from headway.orchestrator.perform import REFERENCE_TREE, sample_event
-from headway.store.atomic import write_atomic
 from headway.store.log import LogFile
 from headway.store.paths import ExperimentPaths, ensure_folder
 
 LEAST_SAMPLES = 3
-SLOW_SECONDS = 60.0
 LEAST_TIMEOUT_SECONDS = 60.0
 TIMEOUT_FACTOR = 3.0
 SHELL_CANNOT_RUN = (126, 127)
@@ -54,17 +53,19 @@ def baseline_count(spec: Spec, first_seconds: float) -> int:
 
     Args:
         spec: the spec.
-        first_seconds: how long the first measurement took; over 60 s the least is two.
+        first_seconds: how long the first measurement took; over 60 s three have to do, and where more would take over
+            half of the time for fixed costs.
     """
     stability = spec.measurement.stability
-    least = LEAST_SAMPLES if first_seconds <= SLOW_SECONDS else 2
-    match stability.mode:
-        case StabilityMode.STABLE:
-            return least
-        case StabilityMode.REPEAT:
-            return max(least, stability.repeat_count)
-        case StabilityMode.LADDER:
-            return max(least, stability.ladder.confirmation_repeats or stability.repeat_count)
+    wanted = LEAST_SAMPLES
+    if stability.mode is StabilityMode.REPEAT:
+        wanted = stability.repeat_count
+    elif stability.mode is StabilityMode.LADDER:
+        wanted = stability.ladder.confirmation_repeats or stability.repeat_count
+    if first_seconds > SLOW_SECONDS:
+        return LEAST_SAMPLES
+    affordable = int(fixed_seconds(spec) / 2 / max(first_seconds, 1e-6))
+    return max(LEAST_SAMPLES, min(wanted, affordable))
 
 
 def measure_baseline(ground: Ground, tell: Callable[[str], None]) -> tuple[SampleTaken, ...]:
@@ -76,14 +77,14 @@ def measure_baseline(ground: Ground, tell: Callable[[str], None]) -> tuple[Sampl
     try:
         return _baseline_samples(ground, paths, tell)
     except BaselineFails:
-        _set_aside(paths.jobs)
+        set_aside(paths.jobs)
         raise
 
 
-def _set_aside(jobs: Path) -> None:
-    """Keep a failed baseline's jobs under another name: once its cause is mended, everything is measured anew."""
-    number = 1 + sum(1 for _ in jobs.parent.glob(f"{jobs.name}-failed-*"))
-    jobs.rename(jobs.with_name(f"{jobs.name}-failed-{number}"))
+def set_aside(folder: Path) -> None:
+    """Keep what failed at CP-1 under another name: once its cause is mended, everything is measured anew."""
+    number = 1 + sum(1 for _ in folder.parent.glob(f"{folder.name}-failed-*"))
+    folder.rename(folder.with_name(f"{folder.name}-failed-{number}"))
 
 
 def _baseline_samples(ground: Ground, paths: ExperimentPaths, tell: Callable[[str], None]) -> tuple[SampleTaken, ...]:
@@ -167,31 +168,24 @@ def noise_of(samples: Sequence[SampleTaken]) -> dict[str, float]:
     return {name: round(reach, 6) for name, reach in found.items() if reach is not None}
 
 
-def validation_of(spec: Spec, samples: Sequence[SampleTaken], noise: Mapping[str, float]) -> HarnessValidation:
-    """Say what is known of the harness; what was not probed is null, never passed."""
-    return HarnessValidation(
-        timestamp=now(),
-        separates_known_good_from_bad=None,
-        rejects_trivial_shortcut=None,
-        judge_agreement=None,
-        calibration=Calibration.NOT_APPLICABLE,
-        holdout_configured=False,
-        probes=(
-            Probe(
-                name="baseline_repeats",
-                inputs={"code": "untouched base commit", "samples": len(samples)},
-                observed={
-                    name: {"values": [s.metrics[name] for s in samples], "relative_spread": noise.get(name, 0.0)}
-                    for name in samples[0].metrics
-                },
-                passed=True,
-            ),
-            Probe(
-                name="spread_below_threshold",
-                inputs={"threshold": _threshold(spec)},
-                observed=dict(noise),
-                passed=_below_threshold(spec, _primaries(spec, samples), noise),
-            ),
+def baseline_probes(spec: Spec, samples: Sequence[SampleTaken]) -> tuple[Probe, ...]:
+    """Say what repeated measurements of the untouched code show of the harness."""
+    noise = noise_of(samples)
+    return (
+        Probe(
+            name=BASELINE_REPEATS,
+            inputs={"code": "untouched base commit", "samples": len(samples)},
+            observed={
+                name: {"values": [s.metrics[name] for s in samples], "relative_spread": noise.get(name, 0.0)}
+                for name in samples[0].metrics
+            },
+            passed=True,
+        ),
+        Probe(
+            name=SPREAD,
+            inputs={"threshold": _threshold(spec)},
+            observed=dict(noise),
+            passed=_below_threshold(spec, _primaries(spec, samples), noise),
         ),
     )
 
@@ -253,14 +247,12 @@ def _below_threshold(spec: Spec, primaries: Sequence[float], noise: Mapping[str,
     return all(reach <= _threshold(spec) for reach in noise.values())
 
 
-def create_log(ground: Ground, samples: Sequence[SampleTaken], started_at: str) -> LogFile:
-    """Write the harness validation, then the log with all required sections: CP-1's two durable writes."""
+def create_log(
+    ground: Ground, samples: Sequence[SampleTaken], started_at: str, validation: HarnessValidation
+) -> LogFile:
+    """Write the log with all required sections: the second of CP-1's durable writes, behind the gate's own file."""
     spec = ground.spec
     noise = noise_of(samples)
-    validation = validation_of(spec, samples, noise)
-    write_atomic(
-        ground.run.harness_validation, json.dumps(to_row(validation), ensure_ascii=False, indent=1).encode() + b"\n"
-    )
     metrics = metrics_of(samples, spec.measurement.stability.aggregation)
     last = samples[-1]
     facts: dict[str, Any] = {

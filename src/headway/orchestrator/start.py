@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,6 +28,7 @@ from headway.orchestrator.measuring import Measuring
 from headway.protocols import Agent
 from headway.store.atomic import disk_failure, write_atomic
 from headway.store.log import LogFile
+from headway.store.parked import is_parked_beside, take_up
 from headway.store.paths import StateRoot, ensure_folder, iteration_of, new_run_id, prepare_state_root
 from headway.store.spec_file import LoadedSpec, load_spec
 
@@ -210,6 +211,17 @@ def move_into(archive: Path, *paths: Path) -> None:
             continue
         except OSError as problem:
             raise disk_failure(problem, path) from problem
+
+
+def take_up_parked(state: StateRoot, tell: Callable[[str], None]) -> None:
+    """Carry out the change that an earlier process could not write to the log; a damaged log is left to the command.
+
+    Raises: DiskFailed, when the disk still refuses.
+    """
+    if not is_parked_beside(state.log) or not state.log.is_file():
+        return
+    with suppress(DataDamaged):
+        tell(take_up(LogFile.open(state.log)))
 
 
 def refuse_lost_log(state: StateRoot) -> None:

@@ -3,10 +3,11 @@
 Source: DESIGN section 3 (what a run would cost is printed before anything is spent).
 """
 
+import dataclasses
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,19 @@ from headway.adapters import registry
 from headway.adapters.user_repository import UserRepository
 from headway.core import scope
 from headway.core.actions import Measure
-from headway.core.events import SessionKind, Side
+from headway.core.events import SampleTaken, SessionKind, Side
+from headway.core.records import HarnessValidation, to_row
 from headway.core.spec import ComparisonMethod, Spec, StabilityMode
-from headway.orchestrator.first import BaselineFails, baseline_count, check_baseline
+from headway.core.validity import Waivers, judge_harness, unwaived
+from headway.core.validity_words import gate_words
+from headway.orchestrator.exemplars import plan_exemplars
+from headway.orchestrator.first import BaselineFails, baseline_count, check_baseline, timeout_of
+from headway.orchestrator.ground import Ground
+from headway.orchestrator.loop import now
 from headway.orchestrator.measuring import seed_of
 from headway.orchestrator.perform import REFERENCE_TREE, BranchTools, sample_event
 from headway.orchestrator.start import RunFacts, freeze, ground_of, proposer_type
+from headway.orchestrator.validity import measure_gate
 from headway.store.paths import StateRoot
 from headway.store.spec_file import LoadedSpec
 
@@ -43,6 +51,8 @@ class Trial:
         hypotheses: how many there are to begin with.
         primary, direction: the metric that decides, and which way is better.
         notes: what a person should know before approving.
+        harness_validation: the validity gate as far as one measurement of the untouched code goes, as in the log.
+        failed_probes: probes that would stop a run.
     """
 
     spec: str
@@ -61,10 +71,14 @@ class Trial:
     primary: str
     direction: str
     notes: tuple[str, ...]
+    harness_validation: HarnessValidation = field(default_factory=HarnessValidation)
+    failed_probes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Give the trial as plain data."""
-        return asdict(self) | {"notes": list(self.notes)}
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        lists = {"notes": list(self.notes), "failed_probes": list(self.failed_probes)}
+        return fields | lists | {"harness_validation": to_row(self.harness_validation)}
 
 
 def try_harness(
@@ -75,7 +89,7 @@ def try_harness(
     environment: Mapping[str, str],
     tell: Callable[[str], None],
 ) -> Trial:
-    """Run a spec's harness once on the committed code.
+    """Run a spec's harness once on the committed code, and once on each probe of the validity gate.
 
     Args:
         loaded: the spec.
@@ -91,31 +105,44 @@ def try_harness(
     ground = ground_of(state, loaded, facts, user, {**environment, "XDG_CACHE_HOME": str(scratch / "cache")})
     try:
         hypotheses = len(ground.proposer.propose(BranchTools(ground)).items)
-        tell("preparing a clean checkout")
-        begun = datetime.now(UTC)
-        paths = ground.run.experiment(0)
-        prepared = ground.measuring.prepare(REFERENCE_TREE, ground.base, paths.jobs, "trial", checks=True)
-        preparation = (datetime.now(UTC) - begun).total_seconds()
-        if not prepared.ok:
-            raise BaselineFails(
-                f"the untouched code fails at {prepared.stage}: {prepared.detail}",
-                f"measurement.{prepared.stage}_command",
-                "mend the command or the code",
-            )
-        tell("running the harness once")
-        action = Measure(0, 1, SessionKind.STANDALONE, Side.REFERENCE, 1, ground.base)
-        seed = seed_of(facts.run_id, 0, SessionKind.STANDALONE, 1)
-        reading = ground.measuring.sample(REFERENCE_TREE, ground.base, paths.jobs / "measure-1", action.id, seed)
-        event = sample_event(action, reading, seed, ground.relative)
-        check_baseline(loaded.spec, event)
+        exemplars = plan_exemplars(ground)
+        preparation, event = _once(ground, tell)
+        ground.measuring.timeout_seconds = timeout_of(loaded.spec, [event])
+        measured = measure_gate(ground, [event], exemplars, tell)
+        validation = judge_harness(loaded.spec, measured, (), Waivers(), now())
         warnings = (*loaded.warnings, *words_on_missing_files(loaded.spec, ground.user.listing(ground.base).entries))
         if not hypotheses and loaded.spec.agent is not None:
             warnings = (*warnings, "there is no hypothesis: a run would end as soon as it is approved")
-        return _trial(
+        trial = _trial(
             loaded.spec, facts.base, event.elapsed_seconds, preparation, event, hypotheses, warnings, ground.user
         )
+        failed = tuple(probe.name for probe in unwaived(validation))
+        notes = (*trial.notes, *gate_words(validation))
+        return replace(trial, notes=notes, harness_validation=validation, failed_probes=failed)
     finally:
         ground.jobs.close(wait=True)
+
+
+def _once(ground: Ground, tell: Callable[[str], None]) -> tuple[float, SampleTaken]:
+    """Measure the untouched code once; give the seconds before it, and what came of it. Raises: BaselineFails."""
+    tell("preparing a clean checkout")
+    begun = datetime.now(UTC)
+    paths = ground.run.experiment(0)
+    prepared = ground.measuring.prepare(REFERENCE_TREE, ground.base, paths.jobs, "trial", checks=True)
+    preparation = (datetime.now(UTC) - begun).total_seconds()
+    if not prepared.ok:
+        raise BaselineFails(
+            f"the untouched code fails at {prepared.stage}: {prepared.detail}",
+            f"measurement.{prepared.stage}_command",
+            "mend the command or the code",
+        )
+    tell("running the harness once")
+    action = Measure(0, 1, SessionKind.STANDALONE, Side.REFERENCE, 1, ground.base)
+    seed = seed_of(ground.run_id, 0, SessionKind.STANDALONE, 1)
+    reading = ground.measuring.sample(REFERENCE_TREE, ground.base, paths.jobs / "measure-1", action.id, seed)
+    event = sample_event(action, reading, seed, ground.relative)
+    check_baseline(ground.spec, event)
+    return preparation, event
 
 
 def words_on_absolute_paths(spec: Spec, root: Path) -> list[str]:

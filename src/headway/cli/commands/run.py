@@ -29,6 +29,18 @@ def run(
         int | None, typer.Option("--max-ticks", metavar="N", min=1, help="Stop after so many batches.")
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Archive the run that is there and begin a new one.")] = False,
+    waive_validity: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--waive-validity",
+            metavar="NAME",
+            help="Go on although a probe of the harness failed: its name, or your own for all that failed.",
+        ),
+    ] = None,
+    waive_calibration: Annotated[
+        str | None,
+        typer.Option("--waive-calibration", metavar="TEXT", help="Who waives the judge's calibration, and when."),
+    ] = None,
     repo: Repo = None,
     name: Name = None,
     state_root: StateRoot = None,
@@ -43,7 +55,8 @@ def run(
     if uncapped_spend and approve_as is None:
         raise UsageWrong("--uncapped-spend is part of an approval", "headway run", "say --approve-as NAME as well")
     progress = Progress(quiet)
-    wishes = app.RunWishes(approve_as, uncapped_spend, max_ticks, fresh)
+    waived = tuple(waive_validity or ())
+    wishes = app.RunWishes(approve_as, uncapped_spend, max_ticks, fresh, waived, waive_calibration)
     ended = app.run(spec, where_of(repo, name, state_root), wishes, progress.tell, progress.on_event)
     gate = app.status(where_of(repo, state_root=ended.state_root)) if ended.reason == "approval" else None
     if as_json:

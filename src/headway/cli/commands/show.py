@@ -20,9 +20,12 @@ def show(
     row = without_holdout(shown.row)
     if as_json:
         records = list(shown.records)
-        print_document({"experiment": row, "records": records, "folder": str(shown.folder), "diff": shown.diff})
+        files = {"folder": str(shown.folder), "diff": shown.diff}
+        print_document({"experiment": row, "records": records, **files, "harness": shown.harness})
         return
-    say(*experiment_lines(row, shown.records), f"files: {shown.folder}")
+    kept = row.get("outcome") in ("kept", "runner_up_kept")
+    harness = _told("harness", shown.harness if kept else None)
+    say(*experiment_lines(row, shown.records), *harness, f"files: {shown.folder}")
     if shown.diff:
         say(f"`headway diff {iteration}` prints its patch")
 
