@@ -27,6 +27,11 @@ from tests.builders import a_spec, a_spec_mapping
 JUDGED = {"type": "judge", "name": "quality", "direction": "maximize"}
 
 
+def sequential(**comparison: Any) -> dict[str, Any]:
+    """Give the change that compares by the sequential method."""
+    return {"measurement": {"stability": {"mode": "ladder", "comparison": {"method": "sequential", **comparison}}}}
+
+
 def told(**changes: Any) -> list[str]:
     """Give all problems of a minimal spec with changes, as text."""
     return [str(problem) for problem in read_spec(a_spec_mapping(**changes))[1]]
@@ -255,6 +260,14 @@ BROKEN: list[tuple[dict[str, Any], list[str]]] = [
         {"measurement": {"stability": {"ladder": {"exploratory_pairs": 4, "confirmation_repeats": 3}}}},
         ["measurement.stability.ladder.confirmation_repeats"],
     ),
+    (
+        sequential(min_effect={"type": "relative", "value": 0.01}, relative_threshold=0.05),
+        ["measurement.stability.comparison.min_effect"],
+    ),
+    (
+        sequential(effort="lean", max_pairs=3, screen="off"),
+        ["measurement.stability.comparison.max_pairs", "measurement.stability.comparison.screen"],
+    ),
     ({"measurement": {"output_format": "regex"}}, ["measurement.extract"]),
     ({"measurement": {"extract": {"seconds": "x"}}}, ["measurement.extract"]),
     ({"scope": {"mutable": ["lib", "src"], "immutable": ["src/bench.py"]}}, ["scope.mutable[1]"]),
@@ -299,6 +312,9 @@ def test_every_rule_has_a_case_that_breaks_it() -> None:
         {"metric": {"judge": {"singleton_sample": 1, "singleton_rubric": "r"}}},
         {"metric": {"degenerate_gates": [{"name": "seconds", "check": "> 0"}], "diagnostics": [{"name": "seconds"}]}},
         {"measurement": {"stability": {"ladder": {"exploratory_pairs": 3, "confirmation_repeats": 3}}}},
+        {"measurement": {"stability": {"noise_threshold": 1, "comparison": {"relative_threshold": 0.1}}}},
+        sequential(min_effect={"type": "relative", "value": 0.01}, minimum_improvement=0.2),
+        sequential(effort="lean", min_effect={"type": "absolute", "value": 1}),
         {"measurement": {"output_format": "regex", "extract": {"seconds": r"took (\S+) s"}}},
         {"execution": {"max_concurrent": 6}},
         {"execution": {"max_concurrent": 7, "backend": "dask"}},
@@ -402,3 +418,26 @@ def test_the_known_agents_are_those_that_have_options_listed() -> None:
     """Options are checked for the agents of this version; an unknown one keeps its own."""
     assert set(AGENT_OPTIONS) == {"command", "patches"}
     assert told(agent={"type": "elsewhere", "options": {"anything": 1}}) == []
+
+
+def test_lean_does_not_go_with_a_fixed_number_of_pairs() -> None:
+    """It chooses how often to measure."""
+    changes = sequential(effort="lean")
+    changes["measurement"]["stability"]["mode"] = "repeat"
+    assert [problem.path for problem in broken_rules(a_spec_mapping(**changes))] == [
+        "measurement.stability.comparison.effort"
+    ]
+
+
+@pytest.mark.parametrize("metric", ["lines", "headway.bytes()", "headway.lines_net(src)"])
+def test_only_built_in_sizes_say_what_is_simpler(metric: str) -> None:
+    """A harness's own number could be gamed."""
+    (line,) = told(**sequential(accept_simpler={"metric": metric, "margin": 0.01}))
+    assert "headway.bytes(PATH)" in line
+
+
+def test_a_declared_determinism_is_pointed_out_under_sequential() -> None:
+    """An absent mode is `stable`, and then one sample decides."""
+    (notice,) = notices(a_spec(measurement={"stability": {"comparison": {"method": "sequential"}}}))
+    assert notice.path == "measurement.stability.mode"
+    assert notices(a_spec(**sequential())) == ()

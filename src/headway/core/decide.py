@@ -1,4 +1,4 @@
-"""The decision of the family's methods: keep, revert, or what to measure next.
+"""The decision on a payload: keep, revert, or what to measure next.
 
 One pure function over a payload; the same JSON in and out as the rule that this spec family came with.
 """
@@ -11,6 +11,7 @@ from headway.core.compare import Compared, Side, compare_required, comparison_ro
 from headway.core.decide_payload import DecisionRequest, Futility, Ladder, read_payload
 from headway.core.holdout import consult_holdout
 from headway.core.loose_numbers import json_number, positive_integer, to_number
+from headway.core.sequential.answer import sequential_answer
 from headway.core.statistics import signed_change
 from headway.core.verdicts import IMPROVED, Measured, ObjectiveChange, ObjectiveRule
 
@@ -21,7 +22,8 @@ def decide(payload: Any) -> dict[str, Any]:
     Args:
         payload: `{spec, baseline, candidate, holdout?}`; each side `{metrics, judge, gates, diagnostics, cases}`, and
             the candidate also `smoke_passed`, `sample_count`, `elapsed_seconds`. A metric is a number or
-            `{aggregate, samples}`. Missing sides count as empty.
+            `{aggregate, samples}`. Missing sides count as empty. `sequential` also reads `run`
+            (`sequential/payload.py`).
     Returns: `decision, eligible, next_measurement, target_reached, improved_objectives, violated_objectives,
         comparisons, primary_delta, rank_score, reason`; `regressions` too where both sides carry `cases`, `holdout`
         where a holdout is configured or given.
@@ -30,9 +32,7 @@ def decide(payload: Any) -> dict[str, Any]:
     Source: DECISIONS 1 and 2.9; `cases/decide.jsonl` in the shared design.
     """
     request = read_payload(payload)
-    answer = _on_selection(request)
-    if _would_keep(answer) and (request.holdout_configured or request.holdout is not None):
-        answer = consult_holdout(request, answer)
+    answer = _ended_early(request) or _answered(request)
     reason = answer.pop("reason")
     if _has_cases(request.baseline) and _has_cases(request.candidate):
         answer["regressions"] = regressions(request.baseline["cases"], request.candidate["cases"])
@@ -41,13 +41,27 @@ def decide(payload: Any) -> dict[str, Any]:
     return {**answer, "reason": reason}
 
 
-def _on_selection(request: DecisionRequest) -> dict[str, Any]:
-    """Smoke, gates, values, futility, then the comparison itself: the first that ends the candidate answers."""
+def _answered(request: DecisionRequest) -> dict[str, Any]:
+    if request.is_sequential:
+        return sequential_answer(request)
+    answer = _on_selection(request)
+    if _would_keep(answer) and (request.holdout_configured or request.holdout is not None):
+        return consult_holdout(request, answer)
+    return answer
+
+
+def _ended_early(request: DecisionRequest) -> dict[str, Any] | None:
+    """A failed smoke check or gate ends the candidate, whatever it measured."""
     if request.candidate.get("smoke_passed") is False:
         return closed_answer("degenerate", "smoke test failed")
     failed = gates.check(request.gates, request.candidate.get("gates") or {}).failed
     if failed:
         return closed_answer("degenerate", f"degenerate gate failed: {_listed(failed)}", violated=failed)
+    return None
+
+
+def _on_selection(request: DecisionRequest) -> dict[str, Any]:
+    """Values, futility, then the comparison itself: the first that ends the candidate answers."""
     compared = compare_required(request, request.baseline, request.candidate)
     if compared.missing:
         return closed_answer("error", f"missing required metric: {_listed(compared.missing)}", compared.changes)

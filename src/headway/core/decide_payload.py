@@ -19,6 +19,7 @@ from headway.errors import MethodMissing, PayloadWrong
 
 SIGNS: Final = {"maximize": 1, "minimize": -1}
 NO_FACTOR: Final = 1.0
+SEQUENTIAL: Final = "sequential"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,10 @@ class Ladder:
 
 @dataclass(frozen=True)
 class DecisionRequest:
-    """All that one decision rests on; `ladder` is `None` in the other modes, `objectives[0]` is the primary."""
+    """All that one decision rests on; `ladder` is `None` in the other modes, `objectives[0]` is the primary.
+
+    `fields` is the spec as written and `run` where the run stands: what `sequential` reads besides.
+    """
 
     objectives: tuple[ObjectiveRule, ...]
     gates: tuple[GateRule, ...]
@@ -66,6 +70,12 @@ class DecisionRequest:
     baseline: Mapping[str, Any]
     candidate: Mapping[str, Any]
     holdout: Mapping[str, Any] | None
+    fields: "SpecFields"
+    run: Mapping[str, Any]
+
+    @property
+    def is_sequential(self) -> bool:
+        return self.thresholds.method == SEQUENTIAL
 
 
 def read_payload(payload: Any) -> DecisionRequest:
@@ -82,7 +92,7 @@ def read_payload(payload: Any) -> DecisionRequest:
             "the payload",
             'send {"spec": {...}, "baseline": {...}, "candidate": {...}}',
         )
-    fields = _SpecFields(_mapping(payload, "spec", "spec"))
+    fields = SpecFields(_mapping(payload, "spec", "spec"))
     return DecisionRequest(
         objectives=_objectives(fields),
         gates=_gates(fields),
@@ -93,11 +103,13 @@ def read_payload(payload: Any) -> DecisionRequest:
         baseline=_side(payload, "baseline", "baseline"),
         candidate=_side(payload, "candidate", "candidate"),
         holdout=_holdout(payload),
+        fields=fields,
+        run=_mapping(payload, "run", "run"),
     )
 
 
-class _SpecFields:
-    """The parts of a spec, found flat or nested."""
+class SpecFields:
+    """The parts of a spec, found flat or nested, as they were written."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         metric = _mapping(spec, "metric", "spec.metric")
@@ -117,13 +129,18 @@ class _SpecFields:
         return self.primary.get("type") == "judge" or bool(self.judge)
 
     @property
+    def mode(self) -> Any:
+        """How often is measured, as written; `None` where nothing is."""
+        flat = self.spec.get("stability_mode")
+        return self.stability.get("mode") if flat is None else flat
+
+    @property
     def is_ladder(self) -> bool:
         return bool(self.ladder.get("enabled")) or _mode(self) == "ladder"
 
 
-def _mode(fields: _SpecFields) -> Any:
-    flat = fields.spec.get("stability_mode")
-    mode = fields.stability.get("mode") if flat is None else flat
+def _mode(fields: SpecFields) -> Any:
+    mode = fields.mode
     if mode not in (None, "stable", "repeat", "ladder"):
         raise PayloadWrong(
             f"{mode!r} is no stability mode", "spec.measurement.stability.mode", "use stable, repeat or ladder"
@@ -131,7 +148,7 @@ def _mode(fields: _SpecFields) -> Any:
     return mode
 
 
-def _objectives(fields: _SpecFields) -> tuple[ObjectiveRule, ...]:
+def _objectives(fields: SpecFields) -> tuple[ObjectiveRule, ...]:
     """The primary first, as its own section describes it, then the listed objectives that are not secondary."""
     primary = _given(fields.primary)
     name = primary.get("name")
@@ -186,7 +203,7 @@ def _regression_bound(bound: Any, where: str) -> RegressionBound | None:
     return RegressionBound(is_relative=bound.get("type") == "relative", value=value)
 
 
-def _gates(fields: _SpecFields) -> tuple[GateRule, ...]:
+def _gates(fields: SpecFields) -> tuple[GateRule, ...]:
     rules = []
     for at, row in enumerate(fields.gates):
         where = f"spec.metric.degenerate_gates[{at}]"
@@ -198,11 +215,11 @@ def _gates(fields: _SpecFields) -> tuple[GateRule, ...]:
     return tuple(rules)
 
 
-def _thresholds(fields: _SpecFields) -> Thresholds:
+def _thresholds(fields: SpecFields) -> Thresholds:
     method = fields.comparison.get("method")
     method = "absolute" if method is None else method
-    if not isinstance(method, str) or method not in METHODS:
-        raise MethodMissing(str(method), tuple(METHODS))
+    if not isinstance(method, str) or method not in (*METHODS, SEQUENTIAL):
+        raise MethodMissing(str(method), (*METHODS, SEQUENTIAL))
     noise = _threshold("noise_threshold", fields.comparison, fields.spec, fields.stability)
     relative = _threshold("relative_threshold", fields.comparison)
     least = _threshold("minimum_improvement", fields.comparison, fields.spec, fields.judge)
@@ -219,7 +236,7 @@ def _threshold(name: str, *places: Mapping[str, Any]) -> float | None:
     return next((number for number in numbers if number is not None and number >= 0), None)
 
 
-def _aggregation(fields: _SpecFields) -> str:
+def _aggregation(fields: SpecFields) -> str:
     flat = fields.spec.get("aggregation")
     name = fields.stability.get("aggregation") if flat is None else flat
     if name is None:
@@ -233,7 +250,7 @@ def _aggregation(fields: _SpecFields) -> str:
     return name
 
 
-def _ladder(fields: _SpecFields) -> Ladder | None:
+def _ladder(fields: SpecFields) -> Ladder | None:
     if not fields.is_ladder:
         return None
     pairs = positive_integer(fields.ladder.get("exploratory_pairs"), 1)

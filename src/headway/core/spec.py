@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from headway.core.spec_measurement import (
+    AcceptSimpler,
     Comparison,
     Futility,
     Holdout,
@@ -157,6 +158,7 @@ class Spec(SpecPart):
 
 __all__ = [
     "RULES_BROKEN",
+    "AcceptSimpler",
     "Agent",
     "Aggregation",
     "Backend",

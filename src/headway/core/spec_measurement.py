@@ -1,9 +1,11 @@
 """The spec's `measurement`: how a commit becomes numbers, and how often."""
 
 import re
+from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
+from headway.core.sequential.simpler import BUILT_IN, is_built_in
 from headway.core.spec_parts import (
     Aggregation,
     AtLeastOne,
@@ -33,6 +35,22 @@ class MinEffect(SpecPart):
     value: NotNegative = Field(description="The gain; 0.01 with `relative` is one percent.")
 
 
+def _is_a_built_in(value: str) -> str:
+    if not is_built_in(value):
+        raise ValueError("must be headway.lines_net, headway.bytes(PATH) or headway.tokens(PATH)")
+    return value
+
+
+class AcceptSimpler(SpecPart):
+    """When a candidate is kept for being simpler, although it is not better."""
+
+    metric: Annotated[NotBlank, AfterValidator(_is_a_built_in)] = Field(
+        description="What must be smaller: `headway.lines_net`, `headway.bytes(PATH)` or `headway.tokens(PATH)`.",
+        json_schema_extra={"pattern": f"^(?:{BUILT_IN.pattern})$"},
+    )
+    margin: OpenShare = Field(description="Share by which the objectives may be worse, as far as can be proven.")
+
+
 class Comparison(SpecPart):
     """How a candidate's samples are compared with the reference's."""
 
@@ -49,6 +67,9 @@ class Comparison(SpecPart):
     max_pairs: AtLeastOne | None = Field(default=None, description="For `sequential`: most pairs per candidate.")
     screen: Screen = Field(default=Screen.ON, description="For `sequential`: whether one sample may drop a candidate.")
     calibration: AtLeastThree = Field(default=8, description="For `sequential`: samples of the untouched baseline.")
+    accept_simpler: AcceptSimpler | None = Field(
+        default=None, description="For `sequential`: keep what is simpler and not worse."
+    )
 
     @field_validator("screen", mode="before")
     @classmethod

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from headway.core.spec import RULES_BROKEN, Spec, SpecPart, SpecProblem
-from headway.core.spec_parts import ExecutionMode, StabilityMode
+from headway.core.spec_parts import ComparisonMethod, ExecutionMode, StabilityMode
 from headway.core.spec_rules import Location, broken_rules
 
 CLOSE: Final = 0.6
@@ -64,6 +64,12 @@ def _of_measuring(spec: Spec) -> Iterator[SpecProblem]:
         yield SpecProblem((*place, "ladder"), f"is not used with mode: {stability.mode}")
     if "repeat_count" in stability.model_fields_set and stability.mode is StabilityMode.STABLE:
         yield SpecProblem((*place, "repeat_count"), "is not used with mode: stable")
+    if stability.comparison.method is ComparisonMethod.SEQUENTIAL and stability.mode is StabilityMode.STABLE:
+        yield SpecProblem(
+            (*place, "mode"),
+            "is stable: the metric is declared to repeat exactly, and one sample decides",
+            "use ladder where two measurements of the same code may differ",
+        )
 
 
 def _of_the_run(spec: Spec) -> Iterator[SpecProblem]:

@@ -111,6 +111,37 @@ def _ladder_climbs(raw: Mapping[str, Any]) -> Iterator[SpecProblem]:
         )
 
 
+def _one_smallest_gain(raw: Mapping[str, Any]) -> Iterator[SpecProblem]:
+    """Under `sequential` the older thresholds say the same as `min_effect`: which one is meant must be plain."""
+    place = ("measurement", "stability", "comparison")
+    if _at(raw, *place, "method") != "sequential":
+        return
+    written = [name for name in ("min_effect", "noise_threshold", "relative_threshold") if _written(raw, *place, name)]
+    if "noise_threshold" not in written and _written(raw, *place[:2], "noise_threshold"):
+        written.append("noise_threshold")
+    if len(written) > 1:
+        named = " and ".join(sorted(written))
+        yield SpecProblem(
+            (*place, written[0]), f"{named} all say the smallest gain worth keeping", "keep one; min_effect is plainest"
+        )
+
+
+def _written(raw: Any, *keys: str) -> bool:
+    return _at(raw, *keys) is not None
+
+
+def _lean_stands_alone(raw: Mapping[str, Any]) -> Iterator[SpecProblem]:
+    """`lean` proves groups in its own way; what bounds single candidates means nothing to it."""
+    place = ("measurement", "stability", "comparison")
+    if _at(raw, *place, "effort") != "lean":
+        return
+    for name in ("error_control", "max_pairs", "screen", "accept_simpler"):
+        if _written(raw, *place, name):
+            yield SpecProblem((*place, name), "is not for effort: lean, which proves groups", "leave it out")
+    if _at(raw, *place[:2], "mode") == "repeat":
+        yield SpecProblem((*place, "effort"), "lean chooses how often to measure", "use mode: ladder")
+
+
 def _extract_goes_with_regex(raw: Mapping[str, Any]) -> Iterator[SpecProblem]:
     patterns, chosen = _at(raw, "measurement", "extract"), _at(raw, "measurement", "output_format")
     if chosen == "regex" and not patterns:
@@ -225,6 +256,8 @@ RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[SpecProblem]], ...]] =
     _singletons_have_a_rubric,
     _names_are_unique,
     _ladder_climbs,
+    _one_smallest_gain,
+    _lean_stands_alone,
     _extract_goes_with_regex,
     _scopes_are_apart,
     _worktrees_are_few,
