@@ -12,17 +12,18 @@ from array import array
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from headway.store.doubts import LEAD, line_end, refuse_foreign, refuse_open_text
+from headway.store.doubts import Buffer as Buffer
 from headway.store.read import Unsure
 
 EXPERIMENTS = "experiments"
 NO_ITERATION = -1
-Buffer = bytes | bytearray
 
 _COLUMN_0 = re.compile(rb"\n(?=[^ \n\r#])")
 _KEY = re.compile(rb"""([A-Za-z_][\w.\-]*|"[^"\\\r\n]*"|'[^'\r\n]*')[ ]*:(?=[ \r\n]|\Z)""")
-_NO_ENTRIES = re.compile(rb"[ \t]*(?:\[\s*\]|null|~)?[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
+_NO_ENTRIES = re.compile(rb"[ ]*(?:\[[ ]*\]|null|~)?[ ]*(?:(?<= )\#[^\n]*)?\r?(?:\n|\Z)")
 _NOTHING = re.compile(rb"(?:[ ]*(?:\#[^\n]*|\r)?\n)*")
-OPEN_LIST = re.compile(rb"""["']?experiments["']?[ ]*:[ \t]*(?:(?<=[ \t])\#[^\n]*)?\r?(?:\n|\Z)""")
+OPEN_LIST = re.compile(rb"""["']?experiments["']?[ ]*:[ ]*(?:(?<= )\#[^\n]*)?\r?(?:\n|\Z)""")
 _NOTHING_BUT_KEY = re.compile(rb"[^\n]*(?:\n[ ]*(?:\#[^\n]*|\r)?)*\Z")
 _INDENTED_ITEM = re.compile(rb"[^\n]*(?:\n[ ]*(?:\#[^\n]*|\r)?(?=\n))*\n( +)-(?=[ \r\n])")
 _ITERATION = re.compile(rb"-[ ]+iteration:[ ]+(?P<number>[1-9]\d{0,15}|0)[ \t]*(?:(?<=[ \t])#[^\n]*)?\r?(?:\n|\Z)")
@@ -30,30 +31,6 @@ _LATER_ITERATION = re.compile(
     rb"\n([ ]+)iteration:[ ]+(?P<number>[1-9]\d{0,15}|0)[ \t]*(?:(?<=[ \t])#[^\n]*)?\r?(?:\n|\Z)"
 )
 _NEXT_TEXT = re.compile(rb"(?:[ ]*(?:\#[^\n]*)?\r?\n)*([ ]*)")
-
-_CONTROLS = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
-_FOREIGN = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbf[\xbe\xbf]")
-"""Line breaks of some loaders, and characters that no YAML file may hold."""
-# What may begin behind a blank. The mark comes first, so that the search runs from mark to mark; then what came
-# before it is looked at, and the alternative that fits takes the whole of what it names.
-_TOKEN = re.compile(
-    rb"""["'\[{|>&*!\#](?<=[ \t\n].)(?:
-        (?P<closed>
-          (?: (?<=")(?:[^"\\\r\n]|\\[^\r\n])*+"
-            | (?<=')(?:[^'\r\n]|'')*+'
-          )(?=[ \t]*(?:\r?\n|\Z|:[ \r\n]|[ \t]\#))
-          | (?: (?<=\[)(?:[^\[\]{}"'\#\r\n&*!]|\[[^\[\]{}"'\#\r\n&*!]*\])*+\]
-            | (?<=\{)(?:[^\[\]{}"'\#\r\n&*!]|\[[^\[\]{}"'\#\r\n&*!]*\])*+\}
-          )(?=[ \t]*(?:\r?\n|\Z|[ \t]\#))
-        )
-        | (?P<block>(?<=[|>])[-+0-9]*[ \t]*(?:\#[^\n]*)?(?:\r?\n|\Z))
-        | (?P<comment>(?<=\#)[^\n]*)
-        | (?P<odd>)
-      )""",
-    re.VERBOSE,
-)
-_BEFORE_VALUE = b":-?\n"
-_LEAD = re.compile(rb"[ ]*(?:-[ ]+)*")
 
 
 class Span(NamedTuple):
@@ -158,79 +135,6 @@ def content_end(buffer: Buffer, low: int, high: int, column: int = 0) -> int:
     return high
 
 
-def refuse_foreign(buffer: Buffer) -> None:
-    """Refuse bytes at which loaders disagree about where lines or the document begin, or that some do not allow.
-
-    Raises: Unsure.
-    """
-    if buffer[:1] in (b"-", b"{", b"[", b"%", b"\xef"):
-        raise Unsure
-    if len(buffer.translate(None, _CONTROLS)) != len(buffer) or (not buffer.isascii() and _FOREIGN.search(buffer)):
-        raise Unsure
-    if b"\r" in buffer and buffer.count(b"\r") != buffer.count(b"\r\n"):
-        raise Unsure
-
-
-def refuse_open_text(buffer: Buffer) -> None:
-    """Refuse text whose quotes or brackets go on over a line end, literal text without a certain end, and anchors,
-    aliases and tags.
-
-    Raises: Unsure.
-    """
-    place = _line_end(buffer, 0) if buffer[:1] == b"#" else 0
-    while True:
-        for match in _TOKEN.finditer(buffer, place):
-            kind = match.lastgroup
-            if kind == "odd" and _begins_value(buffer, match.start()):
-                raise Unsure
-            if kind == "block" and _begins_value(buffer, match.start()):
-                place = _block_end(buffer, match.start(), match.end())
-                if _depends_on_its_end(buffer, match[0], place):
-                    raise Unsure
-                break
-        else:
-            return
-
-
-def _begins_value(buffer: Buffer, mark: int) -> bool:
-    """Whether a value may begin at `mark`: behind a colon, dash or question mark, or as the first of its line."""
-    place = mark - 1
-    while place >= 0 and buffer[place] in b" \t":
-        place -= 1
-    before = buffer[place] if place >= 0 else 0x0A
-    return before in _BEFORE_VALUE and not (buffer[mark] in b"&*!" and buffer[mark + 1 : mark + 2] in b" \r\n")
-
-
-def _depends_on_its_end(buffer: Buffer, header: bytes, end: int) -> bool:
-    """Whether literal text would read otherwise with other lines behind it, or without those that belong to nothing.
-
-    `|+` keeps the blank lines below it; and text at the end of a file whose last line is not ended gains a line end
-    from whatever is written behind it.
-    """
-    marks = header.partition(b"#")[0]
-    return b"+" in marks or (end == len(buffer) and buffer[-1:] != b"\n" and b"-" not in marks)
-
-
-def _block_end(buffer: Buffer, mark: int, end: int) -> int:
-    """Where the literal text under a header ends: the line end before the next line that is not deeper."""
-    line = buffer.rfind(b"\n", 0, mark) + 1
-    lead = _LEAD.match(buffer, line)
-    width = len(lead[0]) if lead else 0
-    if line + width >= mark:  # `- |`: text of an item, deeper than its dash
-        width = buffer.rfind(b"-", line, mark) - line
-    following = _shallower(max(width, 0)).search(buffer, end - 1)
-    return following.start() if following else len(buffer)
-
-
-_patterns: dict[int, re.Pattern[bytes]] = {}
-
-
-def _shallower(width: int) -> re.Pattern[bytes]:
-    if width not in _patterns:
-        _patterns[width] = re.compile(rb"\n {0,%d}(?=[^ \r\n])" % width)
-    return _patterns[width]
-
-
 def _column_0(buffer: Buffer, start: int) -> list[int]:
     """The places of all lines from `start` that begin with something at column 0, comments aside."""
     places = [match.end() for match in _COLUMN_0.finditer(buffer, max(start - 1, 0))]
@@ -245,17 +149,12 @@ def _key_at(buffer: Buffer, place: int) -> str:
         raise Unsure
     raw = bytes(match[1])
     name = (raw[1:-1] if raw[:1] in b"\"'" else raw).decode("utf-8")
-    value = bytes(buffer[match.end() : _line_end(buffer, match.end())]).strip()
+    value = bytes(buffer[match.end() : line_end(buffer, match.end())])
     if name == EXPERIMENTS and not _NO_ENTRIES.fullmatch(value):
         raise Unsure
-    if value[:1] in (b"&", b"*", b"!"):
+    if value.strip()[:1] in (b"&", b"*", b"!"):
         raise Unsure
     return name
-
-
-def _line_end(buffer: Buffer, place: int) -> int:
-    end = buffer.find(b"\n", place)
-    return end if end >= 0 else len(buffer)
 
 
 def _close(buffer: Buffer, layout: Layout, keys: list[tuple[str, int]]) -> None:
@@ -296,7 +195,7 @@ def _find_indented(buffer: Buffer, layout: Layout, span: Span) -> None:
 
 def _iteration_at(buffer: Buffer, layout: Layout, index: int) -> int:
     place = layout.starts[index]
-    lead = _LEAD.match(buffer, place)
+    lead = LEAD.match(buffer, place)
     width = len(lead[0]) if lead else 0
     match = _ITERATION.match(buffer, place)
     if match and width < match.end() - place:
