@@ -24,6 +24,7 @@ from headway.adapters.user_repository import UserRepository, find_repository
 from headway.core.apply import stopped_edits
 from headway.core.approval import caps_of, objections
 from headway.core.backlog import deferred
+from headway.core.deciding import planned_of, planned_of_budget
 from headway.core.edits import Edit, SetSection
 from headway.core.events import Event, RunStopped, from_record
 from headway.core.figures import unmoved_words
@@ -44,7 +45,7 @@ from headway.core.records import (
     to_row,
 )
 from headway.core.report import OpenExperiment, RunFigures, Status, run_figures, status_of, under_way
-from headway.core.spec import Spec
+from headway.core.spec import ComparisonMethod, Spec
 from headway.core.spec_changes import changes_between, is_free
 from headway.core.stages import stage_of
 from headway.core.stopping import approved_dependencies
@@ -773,10 +774,18 @@ def _approve(file: LogFile, loaded: LoadedSpec, name: str, uncapped_spend: bool)
         approved_at=now(),
         spec_sha256=loaded.sha256,
         caps=Caps.model_validate(caps),
-        headway=ApprovalHeadway(approved_by=name, uncapped_spend=uncapped_spend),
+        headway=ApprovalHeadway(approved_by=name, uncapped_spend=uncapped_spend, planned=_planned(file, loaded.spec)),
     )
     file.commit([SetSection("approval", to_row(approval))])
     return approval
+
+
+def _planned(file: LogFile, spec: Spec) -> int | None:
+    """Give the plan of the error budget, which the first approval fixed; None under methods that have none."""
+    if spec.measurement.stability.comparison.method is not ComparisonMethod.SEQUENTIAL:
+        return None
+    log = view_of(file)
+    return planned_of(log) or planned_of_budget(spec, log)
 
 
 def stop(where: Where, tell: Tell) -> str:

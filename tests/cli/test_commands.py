@@ -119,7 +119,7 @@ def test_the_end_of_a_run_is_told_with_what_was_kept_and_how_to_look_further(fak
     fake("run", an_end())
     main(["run", "spec.yaml"])
     out = capsys.readouterr().out
-    for part in ("max_iterations", "+25.0% (pairs +20.0% to +30.0%)", "cccccccccc", "optimize/faster-sort"):
+    for part in ("max_iterations", "+25.0% (+20.0% to +30.0%)", "cccccccccc", "optimize/faster-sort"):
         assert part in out
     assert f"git diff {'b' * 12}..optimize/faster-sort" in out
     assert "headway show N" in out
@@ -391,7 +391,7 @@ def test_progress_tells_notable_facts_in_one_line_each() -> None:
     )
     assert _told(ended) == "exp 1  decision: keep, better"
     kept = ev.CandidateIntegrated(iteration=1, session=ev.SessionKind.STANDALONE, commit="c" * 40, reference="b" * 40)
-    assert "kept, +25.0% (pairs +20.0% to +30.0%)" in _told(kept)
+    assert "kept, +25.0% (+20.0% to +30.0%)" in _told(kept)
     assert "dropped: no change" in _told(ev.HypothesisDropped(iteration=1, reason="no change"))
     stopped = ev.RunStopped(reason="target", detail="met", continue_with="", status="final")
     assert _told(stopped) == "stopped (target): met"

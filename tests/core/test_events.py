@@ -9,6 +9,8 @@ from headway.core.actions import Author, BuildCandidate, Dispatch, Integrate, Me
 from headway.core.events import (
     BatchEnded,
     CandidateIntegrated,
+    EffortChosen,
+    EnvironmentSeen,
     Event,
     ExperimentEnded,
     ExperimentEvent,
@@ -62,6 +64,8 @@ EVENTS: tuple[Event, ...] = (
     RunStopped(reason="plateau", detail="d", continue_with="c", status="final"),
     RunResumed(notices=("a",)),
     NoticeGiven(text="t"),
+    EffortChosen(effort="standard", share=1.0, reason="r", since_k=5),
+    EnvironmentSeen(environment={"cpu": "c"}, moved="m"),
 )
 
 

@@ -34,7 +34,7 @@ from headway.core.events import (
     TurnStatus,
 )
 from headway.core.plan import OUTCOME_OF_DECISION, iterations_used, plan
-from headway.core.session import OUTCOMES
+from headway.core.session_words import OUTCOMES
 from headway.core.spec import Spec
 from headway.core.world import StopAsked
 from tests.core.heart import (

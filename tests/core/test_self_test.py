@@ -8,7 +8,7 @@ import pytest
 
 from headway.core.decide import decide
 from headway.core.self_test import NO_OPS, FalseKeeps, estimate_false_keeps
-from headway.core.session import decision_spec
+from headway.core.session_payload import decision_spec
 from headway.core.spec import Spec
 from tests.builders import a_spec
 

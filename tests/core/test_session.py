@@ -9,19 +9,10 @@ from hypothesis import strategies as st
 
 from headway.core.decide import decide
 from headway.core.output import InvalidSample, Sample
-from headway.core.session import (
-    Ended,
-    ReferenceBroken,
-    Session,
-    Take,
-    TakenSample,
-    TimedOut,
-    decision_spec,
-    next_step,
-    snapshot,
-)
+from headway.core.session import next_step
+from headway.core.session_payload import decision_spec, snapshot
+from headway.core.session_words import Ended, ReferenceBroken, Session, Take, TakenSample, TimedOut
 from headway.core.spec import Spec
-from headway.errors import RequestWrong
 from tests.builders import a_spec
 
 STORED = {"metrics": {"seconds": {"aggregate": 8.0, "samples": [8.0, 8.0]}}, "gates": {"sorted": 1}}
@@ -216,12 +207,6 @@ def test_a_paired_session_needs_no_stored_reference() -> None:
     """It measures its own."""
     step = next_step(Session(a_stable_spec(comparison={"method": "paired"}), None, None, ()))
     assert step == Take("candidate", "sample")
-
-
-def test_a_method_that_this_version_lacks_is_refused_before_anything_is_measured() -> None:
-    """Rather than after the samples are paid for."""
-    with pytest.raises(RequestWrong, match="sequential"):
-        next_step(a_session(a_stable_spec(comparison={"method": "sequential"})))
 
 
 @given(st.lists(st.floats(1, 1e3), min_size=1, max_size=5), st.sampled_from(["absolute", "relative"]))

@@ -24,7 +24,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"measurement": {"holdout": {"command": "score"}}}, "measurement.holdout.command", "the holdout"),
     ({"measurement": {"clean_home": True}}, "measurement.clean_home", "home"),
-    (comparing(method="sequential", alpha=0.1), "measurement.stability.comparison.method", "'sequential'"),
+    (comparing(method="sequential", effort="lean"), "measurement.stability.comparison.effort", "groups"),
     (comparing(alpha=0.05), "measurement.stability.comparison.alpha", "sequential"),
     (comparing(effort="auto"), "measurement.stability.comparison.effort", "sequential"),
     (comparing(error_control="run"), "measurement.stability.comparison.error_control", "sequential"),

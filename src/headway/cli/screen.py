@@ -86,7 +86,7 @@ def gain_text(estimate: float | None, low: float | None, high: float | None) -> 
     """Give a gain with its range, where it has one."""
     if estimate is None or low is None or high is None:
         return percent(estimate)
-    return f"{percent(estimate)} (pairs {percent(low)} to {percent(high)})"
+    return f"{percent(estimate)} ({percent(low)} to {percent(high)})"
 
 
 def duration(seconds: float) -> str:

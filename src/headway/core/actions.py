@@ -10,6 +10,7 @@ from enum import StrEnum
 from headway.core.events import (
     BacklogExtended,
     BatchEnded,
+    EffortChosen,
     Event,
     ExperimentEnded,
     ExperimentEvent,
@@ -170,7 +171,15 @@ class MergeRunnerUp:
 class Conclude:
     """Write down what follows from what is known: an order without an effect."""
 
-    event: SessionEnded | ExperimentEnded | HypothesisDropped | HypothesisDeferred | BatchEnded | BacklogExtended
+    event: (
+        SessionEnded
+        | ExperimentEnded
+        | HypothesisDropped
+        | HypothesisDeferred
+        | BatchEnded
+        | BacklogExtended
+        | EffortChosen
+    )
 
     @property
     def id(self) -> str:

@@ -19,6 +19,8 @@ from headway.core.events import (
     CandidateBuilt,
     CandidateIntegrated,
     CheckoutPrepared,
+    EffortChosen,
+    EnvironmentSeen,
     Event,
     ExperimentEnded,
     GateReached,
@@ -33,12 +35,13 @@ from headway.core.events import (
     SampleTaken,
     SessionEnded,
 )
-from headway.core.log_view import Log
+from headway.core.log_view import Log, edited
 from headway.core.records import (
     BacklogHeadway,
     BacklogItem,
     DepStatus,
     Dropped,
+    EffortRow,
     Entry,
     Notice,
     Outcome,
@@ -68,7 +71,8 @@ def apply(log: Log, event: Event, world: World) -> tuple[Edit, ...]:
         case HypothesisDispatched():
             return _dispatched(log, event)
         case SampleTaken() | SessionEnded():
-            return _entry_edits(log, event, world, entries.entry_after(log, event, world))
+            edits = _entry_edits(log, event, world, entries.entry_after(log, event, world))
+            return (*edits, *_moved(edited(log, edits), event)) if edits else ()
         case ExperimentEnded():
             return _experiment_ended(log, event, world)
         case CandidateIntegrated():
@@ -87,6 +91,10 @@ def apply(log: Log, event: Event, world: World) -> tuple[Edit, ...]:
             return _resumed(log, event)
         case NoticeGiven():
             return _state(log, event, _noticed(log, event.at, (event.text,)))
+        case EffortChosen():
+            return _effort_chosen(log, event)
+        case EnvironmentSeen():
+            return _environment_seen(log, event)
         case GateReached():
             return _at_gate(log, event)
         case AgentTurnEnded() | CandidateBuilt() | CheckoutPrepared() | IntegrationStarted() | RunnerUpCombined():
@@ -242,7 +250,7 @@ def _integrated(log: Log, event: CandidateIntegrated, world: World) -> tuple[Edi
         return ()
     after = entries.integrated(before, event)
     edits = _entry_edits(log, event, world, after)
-    best = SetSection("best", to_row(entries.best_after(log, after, event, edits)))
+    best = SetSection("best", to_row(entries.best_after(log, after, event, edits, world)))
     return (*(e for e in edits if not (isinstance(e, SetSection) and e.name == "best")), best)
 
 
@@ -331,6 +339,31 @@ def _resumed(log: Log, event: RunResumed) -> tuple[Edit, ...]:
     waits = tuple(w for w in log.waits if w.headway and w.headway.iteration is not None)
     extension = _noticed(log, event.at, event.notices).model_copy(update={"stop": None})
     return _state(log, event, extension, status=RunStatus.RUNNING, pending_waits=waits)
+
+
+def _moved(log: Log, event: SampleTaken | SessionEnded) -> tuple[Edit, ...]:
+    """Give the notice that the reference measures differently now than when it was stored; none where it does not."""
+    moved = event.answer.get("moved") if isinstance(event, SessionEnded) else None
+    return _state(log, event, _noticed(log, event.at, (f"experiment {event.iteration}: {moved}",))) if moved else ()
+
+
+def _effort_chosen(log: Log, event: EffortChosen) -> tuple[Edit, ...]:
+    extension = _extension(log)
+    if extension.effort is not None:
+        return ()
+    row = EffortRow(effort=event.effort, share=event.share, reason=event.reason, since_k=event.since_k)
+    return _state(log, event, extension.model_copy(update={"effort": row}))
+
+
+def _environment_seen(log: Log, event: EnvironmentSeen) -> tuple[Edit, ...]:
+    extension = _extension(log)
+    if extension.environment and extension.environment[-1] == event.environment:
+        return ()
+    extension = extension.model_copy(update={"environment": (*extension.environment, event.environment)})
+    if event.moved:
+        noticed = _noticed(log, event.at, (event.moved,))
+        extension = extension.model_copy(update={"notices": noticed.notices})
+    return _state(log, event, extension)
 
 
 def _noticed(log: Log, at: str, texts: Sequence[str]) -> RunStateHeadway:

@@ -21,6 +21,24 @@ def caps_of(spec: Spec) -> dict[str, Any]:
     return caps
 
 
+def planned_candidates(spec: Spec, measurement_seconds: float | None, measurements: float) -> int | None:
+    """Give how many candidates an approved budget admits: what error control over the run divides by.
+
+    Args:
+        spec: the spec whose caps are approved.
+        measurement_seconds: median time of one measurement; None where it is not known.
+        measurements: how many one candidate takes on average.
+    Returns: the smaller of `max_iterations` and what fits into `max_hours`; None where neither bounds it.
+    Source: DECISIONS 2.6.
+    """
+    bounds = []
+    if spec.stopping.max_iterations is not None:
+        bounds.append(spec.stopping.max_iterations)
+    if spec.stopping.max_hours is not None and measurement_seconds:
+        bounds.append(int(spec.stopping.max_hours * 3600 / (measurement_seconds * measurements)))
+    return max(1, min(bounds)) if bounds else None
+
+
 def objections(approval: Approval | None, spec: Spec, spec_sha256: str) -> tuple[str, ...]:
     """Say why the gate must be presented; empty when the approval holds.
 

@@ -26,6 +26,7 @@ from headway.core.events import (
 )
 from headway.core.gates import check
 from headway.core.log_view import Log
+from headway.core.output import required_metrics
 from headway.core.records import (
     BacklogItem,
     Best,
@@ -50,8 +51,10 @@ from headway.core.records import (
 )
 from headway.core.records import Side as SideRow
 from headway.core.samples import taken
-from headway.core.session import snapshot
-from headway.core.spec import Aggregation, Spec
+from headway.core.sequential_session import whole_pairs
+from headway.core.session_payload import snapshot
+from headway.core.spec import Aggregation, ComparisonMethod, Spec
+from headway.core.statistics import aggregate
 from headway.core.totals import NOT_DECIDED
 from headway.core.world import World
 
@@ -214,12 +217,34 @@ def _with_samples(log: Log, entry: Entry, world: World, event: Event | None) -> 
             update["worst_cases"] = tuple(WorstCase.model_validate(w) for w in last.worst_cases)
         extension = entry.headway or EntryHeadway()
         if passed and extension.k is None:
-            extension = extension.model_copy(update={"k": _next_k(log)})
+            effort = world.deciding.choice.effort.value if world.deciding is not None else None
+            extension = extension.model_copy(
+                update={"k": _next_k(log), **({} if effort is None else {"effort": effort})}
+            )
         update["headway"] = extension
     changed = entry.model_copy(update=update)
-    if _valid(reference):
+    if _valid(reference) and not (_is_sequential(spec) and not _pairs(spec, samples, reference)[0]):
         changed = _with_comparison(log, changed, SessionKind.STANDALONE, world, event)
     return changed
+
+
+def _is_sequential(spec: Spec) -> bool:
+    return spec.measurement.stability.comparison.method is ComparisonMethod.SEQUENTIAL
+
+
+def _pairs(
+    spec: Spec, candidate: Sequence[SampleTaken], reference: Sequence[SampleTaken]
+) -> tuple[tuple[SampleTaken, ...], tuple[SampleTaken, ...], str]:
+    """Give a session's samples as its comparison shows them, and the order in which they were taken.
+
+    Under `sequential` these are whole pairs: one of which a half failed is dropped on both sides.
+    """
+    if not _is_sequential(spec):
+        return tuple(candidate), tuple(reference), _order(candidate, reference)
+    found = whole_pairs(required_metrics(spec), [taken(s) for s in candidate], [taken(s) for s in reference])
+    mine = tuple(candidate[c] for c, _ in found.pairs)
+    theirs = tuple(reference[r] for _, r in found.pairs)
+    return mine, theirs, " ".join("B" if side == "candidate" else "A" for side in found.order)
 
 
 def _next_k(log: Log) -> int:
@@ -240,9 +265,11 @@ def _side(samples: Sequence[SampleTaken], spec: Spec, order: str) -> SideRow:
 
 def _with_comparison(log: Log, entry: Entry, kind: SessionKind, world: World, event: Event | None) -> Entry:
     """Give a row whose comparison of this session holds all valid samples of both sides so far."""
-    candidate = _samples(world, entry.iteration, kind, Side.CANDIDATE, event)
-    reference = _samples(world, entry.iteration, kind, Side.REFERENCE, event)
-    order = _order(candidate, reference)
+    candidate, reference, order = _pairs(
+        world.spec,
+        _samples(world, entry.iteration, kind, Side.CANDIDATE, event),
+        _samples(world, entry.iteration, kind, Side.REFERENCE, event),
+    )
     revision, against = _revisions(entry, kind, world)
     wanted = ComparisonKind.STANDALONE if kind is SessionKind.STANDALONE else ComparisonKind.INTEGRATED
     facts: dict[str, Any] = {
@@ -290,12 +317,13 @@ def _revisions(entry: Entry, kind: SessionKind, world: World) -> tuple[str, str]
 
 def _decided(log: Log, entry: Entry, event: SessionEnded, world: World) -> Entry:
     """Give a row with the decision on one of its sessions."""
-    entry = _with_comparison(log, entry, event.session, world, None)
+    if not _is_lone_look(entry, event, world):
+        entry = _with_comparison(log, entry, event.session, world, None)
     kind = ComparisonKind.STANDALONE if event.session is SessionKind.STANDALONE else ComparisonKind.INTEGRATED
     comparisons = tuple(
         c.model_copy(
             update={
-                "uncertainty": _uncertainty(world, c),
+                "uncertainty": _uncertainty(world, c, event.answer),
                 "correctness": _correctness(world, entry.gates_passed, event.answer),
                 "headway": (c.headway or ComparisonHeadway()).model_copy(
                     update={"decision": str(event.answer["decision"])}
@@ -311,6 +339,14 @@ def _decided(log: Log, entry: Entry, event: SessionEnded, world: World) -> Entry
     return entry.model_copy(
         update={"comparisons": comparisons, **_decision_fields(entry, event.answer, comparisons, world)}
     )
+
+
+def _is_lone_look(entry: Entry, event: SessionEnded, world: World) -> bool:
+    """Say whether a candidate was decided on without a whole pair: its samples stand in its metrics alone."""
+    if not _is_sequential(world.spec) or event.answer["decision"] == "keep":
+        return False
+    sides = (_samples(world, entry.iteration, event.session, side) for side in (Side.CANDIDATE, Side.REFERENCE))
+    return not _pairs(world.spec, *sides)[0]
 
 
 def _decision_fields(
@@ -336,6 +372,8 @@ def _decision_fields(
 
 def _gain(answer: Mapping[str, Any], comparisons: Sequence[Comparison], spec: Spec) -> Gain | None:
     """Give the relative gain of the primary; its bounds are the worst and best pair, null without pairs."""
+    if answer.get("gain") is not None:
+        return Gain.model_validate(answer["gain"])
     primary = spec.metric.primary
     result = (answer.get("comparisons") or {}).get(primary.name)
     if not result or result.get("relative") is None:
@@ -355,8 +393,11 @@ def _pair_gains(comparisons: Sequence[Comparison], name: str, sign: int) -> list
     return [sign * (y - x) / abs(x) for x, y in zip(a.samples or (), b.samples or (), strict=False) if x]
 
 
-def _uncertainty(world: World, comparison: Comparison) -> str:
+def _uncertainty(world: World, comparison: Comparison, answer: Mapping[str, Any]) -> str:
     stability = world.spec.measurement.stability
+    if _is_sequential(world.spec):
+        effort = f", effort {world.deciding.choice.effort}" if world.deciding is not None else ""
+        return f"method sequential, mode {stability.mode}{effort}: {answer.get('evidence') or answer['reason']}"
     n = 0
     if comparison.candidate and comparison.candidate.metrics:
         value = comparison.candidate.metrics.get(world.spec.metric.primary.name)
@@ -449,10 +490,22 @@ def _kept_words(entry: Entry) -> str:
         return f"Kept: primary changed by {entry.primary_delta or 'an unrecorded amount'} (positive is better)."
     if gain.low is None or gain.high is None:
         return f"Kept: gain {gain.estimate:.1%}."
-    return f"Kept: gain {gain.estimate:.1%}, pairs from {gain.low:.1%} to {gain.high:.1%}."
+    return f"Kept: gain {gain.estimate:.1%}, from {gain.low:.1%} to {gain.high:.1%}."
 
 
-def best_after(log: Log, entry: Entry, event: CandidateIntegrated, edits: Sequence[Edit]) -> Best:
+def _without_first(metrics: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
+    """Give a new best's values without the first, which the screen selected: it is no evidence of the level."""
+    kept: dict[str, Any] = {}
+    for name, value in metrics.items():
+        samples = (value.samples or ()) if isinstance(value, Snapshot) else ()
+        kept[name] = value
+        if len(samples) > 1:
+            how = spec.measurement.stability.aggregation
+            kept[name] = Snapshot(aggregate=aggregate(samples[1:], how), samples=samples[1:])
+    return kept
+
+
+def best_after(log: Log, entry: Entry, event: CandidateIntegrated, edits: Sequence[Edit], world: World) -> Best:
     """Give `best` once this experiment's commit is on the branch."""
     spent = next((e.value for e in edits if isinstance(e, SetSection) and e.name == "best"), None)
     best = Best.model_validate(spent) if spent is not None else log.best
@@ -461,6 +514,8 @@ def best_after(log: Log, entry: Entry, event: CandidateIntegrated, edits: Sequen
         pair = next((c for c in entry.comparisons if c.kind == ComparisonKind.INTEGRATED), None)
         if pair is not None and pair.candidate is not None and pair.candidate.metrics:
             metrics = pair.candidate.metrics
+    if _is_sequential(world.spec):
+        metrics = _without_first(metrics, world.spec)
     return best.model_copy(update={"iteration": entry.iteration, "metrics": dict(metrics)})
 
 

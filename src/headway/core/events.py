@@ -132,7 +132,8 @@ class Stray(BaseModel):
 class CandidateBuilt(ExperimentEvent):
     """What the agent left became a commit of mutable-scope changes; `commit` is None when there were none.
 
-    `tree_gone`: there is no folder any more that could tell what the turn did.
+    `tree_gone`: there is no folder any more that could tell what the turn did. `sizes` and `base_sizes`: of the
+    candidate and of its base, by built-in metric (`accept_simpler`).
     """
 
     kind: Literal["candidate_built"] = "candidate_built"
@@ -145,6 +146,8 @@ class CandidateBuilt(ExperimentEvent):
     lines_removed: int = 0
     strays: tuple[Stray, ...] = ()
     tree_gone: bool = False
+    sizes: dict[str, float] = Field(default_factory=dict)
+    base_sizes: dict[str, float] = Field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -351,6 +354,24 @@ def says_nothing_of_the_code(event: ExperimentEvent) -> bool:
     return isinstance(event, ExperimentEnded) and event.outcome == "error" and event.returns_to_backlog
 
 
+class EffortChosen(_Event):
+    """`effort: auto` has come to its choice: once in a run."""
+
+    kind: Literal["effort_chosen"] = "effort_chosen"
+    effort: str
+    share: float
+    reason: str
+    since_k: int
+
+
+class EnvironmentSeen(_Event):
+    """A process of the run works on this machine, in this state; `moved` says how it differs from the last one."""
+
+    kind: Literal["environment_seen"] = "environment_seen"
+    environment: dict[str, Any]
+    moved: str = ""
+
+
 Event = Annotated[
     HypothesisDispatched
     | AgentTurnEnded
@@ -369,7 +390,9 @@ Event = Annotated[
     | GateReached
     | RunStopped
     | RunResumed
-    | NoticeGiven,
+    | NoticeGiven
+    | EffortChosen
+    | EnvironmentSeen,
     Field(discriminator="kind"),
 ]
 

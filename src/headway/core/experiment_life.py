@@ -41,7 +41,8 @@ from headway.core.events import (
 )
 from headway.core.records import BacklogItem, Outcome
 from headway.core.samples import taken
-from headway.core.session import Ended, ReferenceBroken, Session, Take, next_step
+from headway.core.session import next_step
+from headway.core.session_words import Ended, ReferenceBroken, Session, Take
 from headway.core.world import MeasuredPair, World
 
 MAX_NO_CHANGE_TURNS = 3
@@ -294,6 +295,11 @@ def session_step(
                 )
             )
     smoke = True if world.spec.measurement.stability.ladder.smoke_command else None
+    built = world.results.get(f"{experiment_key(iteration)}/build/{attempt}")
+    run = None
+    if world.deciding is not None:
+        own = built if isinstance(built, CandidateBuilt) and kind is SessionKind.STANDALONE else None
+        run = world.deciding.part_for(world.reference, iteration, kind, own)
     step = next_step(
         Session(
             spec=world.spec,
@@ -302,6 +308,7 @@ def session_step(
             candidate=tuple(taken(s) for s in candidate),
             reference_samples=tuple(taken(s) for s in reference),
             elapsed_seconds=sum(s.elapsed_seconds for s in candidate),
+            run=run,
         )
     )
     if isinstance(step, ReferenceBroken):

@@ -25,6 +25,7 @@ from headway.core.events import (
     BatchEnded,
     CandidateBuilt,
     CandidateIntegrated,
+    EffortChosen,
     ExperimentEnded,
     HypothesisDeferred,
     RunnerUpCombined,
@@ -44,6 +45,7 @@ from headway.core.experiment_life import (
 )
 from headway.core.log_view import Log
 from headway.core.records import BacklogItem, Entry, Outcome
+from headway.core.spec_parts import Effort
 from headway.core.stopping import BY_HAND, blocked_by, reason_to_stop
 from headway.core.world import World
 
@@ -83,7 +85,25 @@ def plan(log: Log, world: World, now: float) -> tuple[Action, ...]:
         return _deferrals(log, world, stop) or (Stop(stop),)
     if world.agent_failures >= MAX_AGENT_FAILURES:
         return (Stop(blocked_by("agent_unavailable", world.agent_trouble)),)
-    return _new_batch(log, world)
+    return _effort(log, world) or _new_batch(log, world)
+
+
+def _effort(log: Log, world: World) -> tuple[Action, ...]:
+    """Give the record of the effort that `auto` has come to, once; between two batches, so that none is switched."""
+    deciding = world.deciding
+    extension = log.run_state.headway if log.run_state else None
+    if deciding is None or deciding.settings.effort is not Effort.AUTO or not deciding.choice.is_final:
+        return ()
+    if extension is not None and extension.effort is not None:
+        return ()
+    choice = deciding.choice
+    return (
+        Conclude(
+            EffortChosen(
+                effort=choice.effort.value, share=choice.share, reason=choice.reason, since_k=deciding.measured
+            )
+        ),
+    )
 
 
 def _deferrals(log: Log, world: World, stop: RunStopped) -> tuple[Action, ...]:

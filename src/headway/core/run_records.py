@@ -60,6 +60,7 @@ class ApprovalHeadway(Row):
 
     approved_by: Text | None = None
     uncapped_spend: Bool | None = None
+    planned: Count | None = None  # candidates that the first approval admitted: the plan of the error budget
 
 
 class Approval(Row):
@@ -150,6 +151,15 @@ class Notice(Row):
     text: Text
 
 
+class EffortRow(Row):
+    """The effort that `effort: auto` came to, its share of the error budget, and the last session before it."""
+
+    effort: Text
+    share: Amount
+    reason: Text | None = None
+    since_k: Count = 0
+
+
 class RunStateHeadway(Row):
     """What headway adds to the run's state; `environment` has one mapping for each machine state met."""
 
@@ -160,6 +170,7 @@ class RunStateHeadway(Row):
     environment: tuple[dict[str, Any], ...] = ()
     approved_deps: tuple[Text, ...] = ()
     thresholds: dict[str, Any] | None = None
+    effort: EffortRow | None = None
 
 
 class RunState(Row):

@@ -5,7 +5,7 @@ Source: DESIGN section 6 (measurement contract).
 
 from headway.core.events import SampleStatus, SampleTaken
 from headway.core.output import InvalidSample, Sample
-from headway.core.session import TakenSample, TimedOut
+from headway.core.session_words import TakenSample, TimedOut
 
 
 def taken(event: SampleTaken) -> TakenSample:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from headway.core.decide import decide
-from headway.core.session import decision_spec
+from headway.core.session_payload import decision_spec
 from headway.core.spec import ComparisonMethod, Effort, Spec, StabilityMode
 from headway.core.statistics import aggregate
 

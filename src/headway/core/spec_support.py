@@ -12,6 +12,7 @@ from headway.core.spec import (
     Agent,
     Backend,
     ComparisonMethod,
+    Effort,
     MetricType,
     Sandbox,
     ShieldMode,
@@ -97,7 +98,7 @@ def _of_sequential(name: str) -> Refusal:
     def says(spec: Spec) -> str | None:
         comparison = spec.measurement.stability.comparison
         if comparison.method is ComparisonMethod.SEQUENTIAL or name not in comparison.model_fields_set:
-            return None  # with the method, the method itself is refused
+            return None
         return f"belongs to method: sequential, not to {comparison.method}"
 
     return Refusal(f"measurement.stability.comparison.{name}", says, "leave it out")
@@ -116,11 +117,13 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
         "leave it out and score the holdout by hand",
     ),
     Refusal(
-        "measurement.stability.comparison.method",
+        "measurement.stability.comparison.effort",
         lambda spec: _asked(
-            spec.measurement.stability.comparison.method is ComparisonMethod.SEQUENTIAL, "method 'sequential'"
+            spec.measurement.stability.comparison.effort is Effort.LEAN
+            and spec.measurement.stability.comparison.method is ComparisonMethod.SEQUENTIAL,
+            "effort 'lean', which keeps candidates in groups,",
         ),
-        "use absolute, relative or paired",
+        "use auto, quick, standard or thorough",
     ),
     *map(_of_sequential, SEQUENTIAL_ONLY),
     Refusal(

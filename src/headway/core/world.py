@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from headway.core.actions import Job, JobState
+from headway.core.deciding import Deciding
 from headway.core.events import Event
 from headway.core.spec import Spec
 
@@ -46,6 +47,7 @@ class World:
         workload: identity of the harness command and its declared inputs.
         agent_failures: turns in a row, in this process, in which the agent failed; `agent_trouble` says how the last.
         agent_can_retry: the agent may be asked again after a turn without a change, or for a repair.
+        deciding: where the run stands for the method `sequential`; None under the others.
     """
 
     spec: Spec
@@ -62,6 +64,7 @@ class World:
     agent_can_retry: bool = True
     agent_failures: int = 0
     agent_trouble: str = ""
+    deciding: Deciding | None = None
 
     @cached_property
     def results(self) -> Mapping[str, Event]:

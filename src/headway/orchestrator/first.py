@@ -24,6 +24,7 @@ from headway.core.records import (
     WorstCase,
     to_row,
 )
+from headway.core.sequential.settings import settings_of
 from headway.core.spec import ComparisonMethod, Spec, StabilityMode
 from headway.core.statistics import spread
 from headway.core.validity import BASELINE_REPEATS, SPREAD
@@ -58,6 +59,8 @@ def baseline_count(spec: Spec, first_seconds: float) -> int:
     """
     stability = spec.measurement.stability
     wanted = LEAST_SAMPLES
+    if stability.comparison.method is ComparisonMethod.SEQUENTIAL:
+        return settings_of(spec).calibration_samples(first_seconds)
     if stability.mode is StabilityMode.REPEAT:
         wanted = stability.repeat_count
     elif stability.mode is StabilityMode.LADDER:

@@ -35,6 +35,7 @@ from headway.core.actions import (
 from headway.core.apply import apply
 from headway.core.approval import objections
 from headway.core.briefs import brief
+from headway.core.deciding import MOST_WATCHED, Deciding, closed_history, deciding_of, watched_with
 from headway.core.digest import Memory, digest
 from headway.core.edits import AppendExperiment, Edit, ReplaceExperiment, SetSection
 from headway.core.events import (
@@ -56,12 +57,18 @@ from headway.core.events import (
 )
 from headway.core.log_view import Log, coalesced, edited, reference_of
 from headway.core.plan import plan
-from headway.core.records import Approval, Entry, Outcome, to_row
+from headway.core.records import Approval, Baseline, Entry, Outcome, to_row
+from headway.core.sequential.auto import Watched
+from headway.core.sequential.history import RunHistory
+from headway.core.sequential.log_history import repeats_of
+from headway.core.sequential.settings import Settings, settings_of
+from headway.core.spec_parts import ComparisonMethod, Effort
 from headway.core.stopping import primary_of, totals_of
 from headway.core.storable import storable
 from headway.core.world import MeasuredPair, StopAsked, World
 from headway.errors import BranchCheckedOut, HeadwayError
 from headway.orchestrator.authoring import TurnClosed
+from headway.orchestrator.environment import environment_seen, moved_at_k, refuse_other_ground
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.inbox import Inbox
 from headway.orchestrator.perform import Performing, perform
@@ -150,6 +157,11 @@ class Loop:
     _has_stale_digest: bool = False
     _derived_at: float = field(default_factory=time.monotonic)
     _agent_failures: int = 0
+    _settings: Settings | None = None
+    _history: RunHistory = field(default_factory=RunHistory)
+    _watched: Watched = field(default_factory=Watched)
+    _since: int = 0
+    _is_environment_told: bool = False
     _judged_approval: tuple[Approval | None, bool] | None = None
     _agent_trouble: str = ""
     _clock_base: float = 0.0
@@ -159,6 +171,8 @@ class Loop:
         self._inbox = Inbox(self.ground.state)
         self._files = ExperimentFiles(self.ground)
         self._log = view_of(self.file)
+        if self.ground.spec.measurement.stability.comparison.method is ComparisonMethod.SEQUENTIAL:
+            self._settings = settings_of(self.ground.spec)
 
     @property
     def log(self) -> Log:
@@ -223,6 +237,8 @@ class Loop:
                 break
             for event in events:
                 self._stage(draft, event)
+            if isinstance(events[-1], HypothesisDispatched):
+                self._tell_environment(draft)
             counts_ticks = isinstance(events[-1], BatchEnded) and self.max_ticks is not None
             if counts_ticks or isinstance(events[-1], RunStopped | HypothesisDispatched):
                 break
@@ -348,6 +364,7 @@ class Loop:
 
     def _note(self, event: ExperimentEvent) -> None:
         self._jobs[event.key] = Job(event.key, event.iteration, state=JobState.DONE, exit=event)  # type: ignore[arg-type]
+        self._watched = watched_with(self._watched, event)
         self._highest = max(self._highest, event.iteration)
         if isinstance(event, CandidateBuilt) and event.tree and event.base_tree:
             self._trees[event.iteration] = (event.base_tree, event.tree)
@@ -367,6 +384,7 @@ class Loop:
         if isinstance(event, BatchEnded):
             self._ticks += 1
             self._digest, self._has_stale_digest = "", True
+            self._grow_history(self._log.of_batch(event.batch))
             self._forget_batch()
             if self.max_ticks is not None and self._ticks >= self.max_ticks:
                 self._stop = self._stop or StopAsked("max_ticks", f"{self._ticks} ticks in this process")
@@ -464,7 +482,28 @@ class Loop:
             agent_failures=self._agent_failures,
             agent_trouble=self._agent_trouble,
             agent_can_retry=self.ground.agent.can_retry if self.ground.agent else False,
+            deciding=self._deciding(log),
         )
+
+    def _deciding(self, log: Log) -> Deciding | None:
+        if self._settings is None:
+            return None
+        return deciding_of(self._settings, log, self._history, self._watched, self.ground.base, self._since)
+
+    def _grow_history(self, entries: Iterable[Entry]) -> None:
+        """Add an ended batch to what is known of the noise."""
+        if self._settings is not None:
+            names = [objective.name for objective in self._settings.objectives]
+            for repeats in repeats_of(Baseline(), entries, names, self.ground.base):
+                self._history = self._history.plus(repeats)
+
+    def _tell_environment(self, draft: _Draft) -> None:
+        """Note, once a process, what it measures on, where that is not what the log says already."""
+        if not self._is_environment_told:
+            self._is_environment_told = True
+            seen = environment_seen(draft.view, self.ground.workload)
+            if seen is not None:
+                self._stage(draft, seen)
 
     def _is_approved(self, approval: Approval | None) -> bool:
         if self._judged_approval is None or self._judged_approval[0] is not approval:
@@ -488,7 +527,11 @@ class Loop:
 
     def _take_up(self) -> None:
         """Read the open batch's records, apply what the log does not hold yet, and say that the run goes on."""
-        self._files.take_up(self.file, self._remember_all)
+        method = self.ground.spec.measurement.stability.comparison.method
+        refuse_other_ground(self._log, self.ground.workload, method)
+        closed: list[Entry] = []
+        self._files.take_up(self.file, lambda entry, trees: self._remember_all(entry, trees, closed))
+        self._take_up_history(closed)
         if self._log.ticks:
             self._write_digest()
         self._highest = max(self._highest, self._files.highest(self.file))
@@ -496,10 +539,33 @@ class Loop:
         for iteration in self._open_iterations():
             self._replay(iteration)
         self._clock_start = time.monotonic()
-        if self._log.run_state is not None and self._log.run_state.status != "running":
-            self._take([RunResumed()])
+        if self._log.run_state is not None:
+            draft = _Draft(self._log)
+            self._tell_environment(draft)
+            if self._log.run_state.status != "running":
+                self._stage(draft, RunResumed())
+            self._land(draft)
 
-    def _remember_all(self, entry: Entry, trees: tuple[str, str] | None) -> None:
+    def _take_up_history(self, closed: Sequence[Entry]) -> None:
+        """Rebuild what the log tells of the noise; values that were measured on another machine count for nothing."""
+        if self._settings is None:
+            return
+        names = [objective.name for objective in self._settings.objectives]
+        moved_at = moved_at_k(self._log, self.ground.workload)
+        baseline = self._log.baseline if moved_at is None else None
+        self._history = closed_history(baseline, closed, names, self.ground.base, moved_at or 0)
+        deciding = self._deciding(self._log)
+        self._since = deciding.measured if deciding is not None else 0
+        if self._settings.effort is Effort.AUTO and not (deciding and deciding.choice.is_final):
+            for entry in closed[:MOST_WATCHED]:
+                for record in read_records(self.ground.run.experiment(entry.iteration).records):
+                    event = from_record(record)
+                    if isinstance(event, ExperimentEvent):
+                        self._watched = watched_with(self._watched, event)
+
+    def _remember_all(self, entry: Entry, trees: tuple[str, str] | None, closed: list[Entry]) -> None:
+        if self._settings is not None and entry.batch <= self._log.ticks:
+            closed.append(entry)
         if trees is not None:
             self._trees[entry.iteration] = trees
         self._remember(entry)

@@ -23,7 +23,9 @@ from headway.adapters.job_folder import (
 from headway.adapters.processes import Jobs
 from headway.adapters.supervisor import ASKED_FOR
 from headway.adapters.workspaces.worktree import Tree, TreePool
+from headway.core.checks import ran_no_test
 from headway.core.events import Event, SampleStatus, SampleTaken, Stage
+from headway.core.json_objects import without_escapes
 from headway.core.output import InvalidSample, Sample, read_metrics, to_sample
 from headway.core.spec import Spec
 from headway.errors import InternalFault
@@ -148,7 +150,8 @@ class Measuring:
                 )
             )
             if end.ok:
-                return None
+                none = ran_no_test(_said(end)) if kind is JobKind.CHECKS else ""
+                return f"`{command}` ran no test: {none}" if none else None
             if not is_death(end):
                 return f"`{command}` {how_it_ended(end)}\n{last_words(end, LAST_LINES)}"
         return f"`{command}` was killed from outside, or headway with it, {MAX_LOST_JOBS} times"
@@ -285,6 +288,10 @@ def fresh_folder(parent: Path, name: str) -> Path:
             continue
         return folder
     raise InternalFault("ten thousand jobs of one name", str(parent / name))
+
+
+def _said(end: JobExit) -> str:
+    return without_escapes("\n".join(read_bounded(p) for p in (end.stdout_path, end.stderr_path) if p.exists()))
 
 
 def is_death(end: JobExit) -> bool:

@@ -11,12 +11,14 @@ from typing import Any
 
 from headway.adapters.user_repository import UserRepository
 from headway.core.actions import Measure
+from headway.core.deciding import first_part
 from headway.core.entries import metrics_of
 from headway.core.events import SampleTaken, SessionKind, Side, Stage
 from headway.core.records import to_row
 from headway.core.samples import taken
 from headway.core.self_test import FalseKeeps
-from headway.core.session import Ended, ReferenceBroken, Session, Take, next_step
+from headway.core.session import next_step
+from headway.core.session_words import Ended, ReferenceBroken, Session, Take
 from headway.errors import OutsideFailed
 from headway.orchestrator.first import measure_baseline, timeout_of
 from headway.orchestrator.ground import Ground
@@ -119,6 +121,7 @@ class _NoOp:
         self._jobs = ensure_folder(ground.run.experiment(number).jobs)
         self._sides: dict[Side, list[SampleTaken]] = {Side.CANDIDATE: [], Side.REFERENCE: []}
         metrics = metrics_of(baseline, ground.spec.measurement.stability.aggregation)
+        self._run = first_part(ground.spec, metrics, ground.base, number)
         self._stored = {
             "gates": dict(baseline[-1].gates),
             "metrics": {name: to_row(value) for name, value in metrics.items()},
@@ -151,6 +154,7 @@ class _NoOp:
             candidate=tuple(taken(s) for s in candidate),
             reference_samples=tuple(taken(s) for s in reference),
             elapsed_seconds=sum(s.elapsed_seconds for s in candidate),
+            run=self._run,
         )
 
     def _take(self, side: Side) -> None:

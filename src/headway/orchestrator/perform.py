@@ -3,13 +3,14 @@
 Source: STYLE section 3; CONTRACTS sections 4 to 6.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headway.adapters.git import run_git
-from headway.adapters.git_listing import FileChange
+from headway.adapters.git_listing import GITLINK, FileChange
 from headway.adapters.private_repository import Conflict
 from headway.adapters.workspaces.candidate import NoChange, TreeGone
 from headway.core import scope
@@ -37,6 +38,7 @@ from headway.core.events import (
 )
 from headway.core.records import Change, Marker, to_row
 from headway.core.records import Side as SideRow
+from headway.core.sequential.simpler import size_asked
 from headway.errors import BranchCheckedOut, InternalFault, PatchEmpty, RequestWrong
 from headway.orchestrator.authoring import author
 from headway.orchestrator.ground import Ground
@@ -45,6 +47,8 @@ from headway.store.atomic import write_no_clobber
 from headway.store.emit import emit_mapping
 from headway.store.paths import ensure_folder
 
+TOKEN = re.compile(rb"\w+|[^\w\s]")
+"""A token of `headway.tokens(PATH)`: a word, or one other character."""
 CANDIDATE_TREE = "measure-cand"
 REFERENCE_TREE = "measure-ref"
 
@@ -107,7 +111,22 @@ def _build(action: BuildCandidate, with_: Performing) -> Event:
         lines_added=sum(c.added or 0 for c in made.changes),
         lines_removed=sum(c.removed or 0 for c in made.changes),
         strays=strays,
+        sizes=sizes_of(ground, made.commit),
+        base_sizes=sizes_of(ground, action.base),
     )
+
+
+def sizes_of(ground: Ground, commit: str) -> dict[str, float]:
+    """Give the size of a commit that `accept_simpler` asks for: bytes or words of a file or folder; else nothing."""
+    simpler = ground.spec.measurement.stability.comparison.accept_simpler
+    kind, path = size_asked(simpler.metric) if simpler is not None else ("", "")
+    if not kind:
+        return {}
+    listing = ground.private.ls_tree(commit).entries
+    inside = {p: e for p, e in listing.items() if p == path or p.startswith(path.rstrip("/") + "/")}
+    texts = ground.private.read_blobs(entry.sha for entry in inside.values() if entry.mode != GITLINK)
+    count = sum(map(len, texts.values())) if kind == "bytes" else sum(len(TOKEN.findall(t)) for t in texts.values())
+    return {simpler.metric: float(count)} if simpler is not None and inside else {}
 
 
 MANIFESTS = (

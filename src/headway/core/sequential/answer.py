@@ -35,7 +35,7 @@ def sequential_answer(request: DecisionRequest) -> dict[str, Any]:
     Raises: PayloadWrong, where the run or a setting cannot be read.
     """
     if request.ladder is not None and request.ladder.smoke and request.candidate.get("smoke_passed") is None:
-        return _answer(request, "inconclusive", "smoke", "the smoke check comes before any measurement")
+        return answer_with(request, "inconclusive", "smoke", "the smoke check comes before any measurement")
     run = read_run(request)
     settings = settings_from(request)
     if settings.effort is Effort.LEAN and run.effort is None:
@@ -50,17 +50,17 @@ def sequential_answer(request: DecisionRequest) -> dict[str, Any]:
     }
     trouble = _trouble(sides)
     if trouble:
-        return _answer(request, "error", "none", trouble)
+        return answer_with(request, "error", "none", trouble)
     session = {name: paired_samples(reference, candidate) for name, (reference, candidate) in sides.items()}
     missing = [name for name, taken in session.items() if not taken.candidate]
     if missing and all(sides[name][1] for name in missing):
-        return _answer(request, "inconclusive", "exploratory", "the measurement failed once, and is repeated once")
+        return answer_with(request, "inconclusive", "exploratory", "the measurement failed once, and is repeated once")
     if missing:
-        return _answer(request, "error", "none", f"missing required metric: {', '.join(missing)}")
+        return answer_with(request, "error", "none", f"missing required metric: {', '.join(missing)}")
     rules = _rules(request, settings, run)
     elapsed = request.candidate.get("elapsed_seconds")
     decision = decide_candidate(session, run.history, rules, run.state, None if elapsed is None else to_number(elapsed))
-    answer = _answer(request, decision.decided, decision.next_measurement, decision.reason, decision)
+    answer = answer_with(request, decision.decided, decision.next_measurement, decision.reason, decision)
     if decision.is_keep and (request.holdout_configured or request.holdout is not None):
         return _with_holdout(request, answer, decision, rules, run)
     return answer
@@ -100,7 +100,7 @@ def _trouble(sides: Mapping[str, tuple[Sequence[Any] | None, ...]]) -> str:
     return ""
 
 
-def _answer(
+def answer_with(
     request: DecisionRequest, decided: str, following: str, reason: str, decision: Decision | None = None
 ) -> dict[str, Any]:
     sights = decision.sights if decision else ()

@@ -15,9 +15,19 @@ BUILT_IN: Final = re.compile(r"headway\.(?:lines_net|(?:bytes|tokens)\([^()\s][^
 """The metrics that say how simple a candidate is; bytes and tokens are those of a path in the tree."""
 
 
+SIZE: Final = re.compile(r"headway\.(bytes|tokens)\(([^()]+)\)")
+"""Those of a path, with what is counted and the path."""
+
+
 def is_built_in(name: str) -> bool:
     """Say whether a name is one of headway's own metrics of size."""
     return BUILT_IN.fullmatch(name) is not None
+
+
+def size_asked(metric: str) -> tuple[str, str]:
+    """Give what a metric of size counts and where: `("bytes", "src")`; two empty texts for lines of the patch."""
+    found = SIZE.fullmatch(metric)
+    return (found[1], found[2]) if found else ("", "")
 
 
 def is_simpler(metric: str, reference: Mapping[str, Any], candidate: Mapping[str, Any]) -> bool:
