@@ -127,6 +127,7 @@ SPLICED = {
     "quotes closed on their line": _with(lines("note: \"x: 'y' # z\"", "other: 'it''s: \"'")),
     "moments and odd numbers": _with(lines("when: 2026-11-30", "at: 12:34:56", "odd: 0o17", "big: 1_000", "no: no")),
     "numbers that are not finite": _with(lines("limit: .inf", "low: -.inf", "odd: .nan")),
+    "keys of other kinds": _with(lines("note: {~: 1, a: 2, 3: 4, true: 5, 1.5: 6}", "3: x", "other: {1: a, '1': b}")),
     "brackets on one line": _with(lines("note: [1, [2, 3], {a: b}]", "other: {c: [d]}  # e")),
     "no list": HEAD + END,
     "list of nothing": HEAD + b"experiments: []\n" + END,

@@ -1,6 +1,6 @@
 """Every kind of file that a hand edit leaves: the next commit is right or refused, never silently wrong."""
 
-import json
+import datetime
 import time
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,11 @@ def read(data: bytes) -> Any:
 
 def text_of(values: Any) -> str:
     """Values with their kinds, for comparison; a number that is not finite equals itself here."""
-    return json.dumps(values, sort_keys=True, default=str)
+    if isinstance(values, dict):
+        return "{" + ", ".join(sorted(f"{key!r}: {text_of(value)}" for key, value in values.items())) + "}"
+    if isinstance(values, list):
+        return "[" + ", ".join(map(text_of, values)) + "]"
+    return repr(str(values) if isinstance(values, datetime.date) else values)
 
 
 def inserted(before: bytes, after: bytes) -> bytes | None:

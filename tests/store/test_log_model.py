@@ -231,4 +231,4 @@ class LogMachine(RuleBasedStateMachine):
 def test_a_log_is_what_its_steps_make_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commits, saves that a person may make, saves that they may not, late ones, restarts: in any order."""
     monkeypatch.setattr(headway.store.log, "_SETTLE_SECONDS", 0.0)
-    run_state_machine_as_test(LogMachine, settings=settings(max_examples=40, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(LogMachine, settings=settings(max_examples=20, stateful_step_count=25, deadline=None))
