@@ -275,7 +275,7 @@ def test_show_tells_an_experiment_whole_and_obeys_no_control_character(fake: Fak
     out = capsys.readouterr().out
     for part in ("experiment 1: kept", "use a", "better by 25%", "src/sort.py  +3 -1", "sorted 1; all passed", "n=3"):
         assert part in out
-    for part in ("improved", "+25.0% (pairs", "agent unknown USD", "heaps help", "/x/exp0001", "headway diff 1"):
+    for part in ("improved", "+25.0% (+20.0%", "agent unknown USD", "heaps help", "/x/exp0001", "headway diff 1"):
         assert part in out
     assert "\x1b" not in out
     main(["show", "1", "--json"])
@@ -415,6 +415,7 @@ def test_every_kind_of_fact_can_be_told() -> None:
         "item": {"description": "h"}, "items": [], "base": "b", "agent": "a", "tree": "t", "commit": None,
         "stage": "setup", "ok": False, "answer": {}, "outcome": "error", "reason": "r", "detail": "d",
         "continue_with": "c", "status": "failed", "text": "t", "reference": "b", "onto": "o", "merged_with": 2,
+        "effort": "standard", "share": 1.0, "since_k": 5, "environment": {},
     }  # fmt: skip
     special = {
         "sample_taken": {"status": "lost"},

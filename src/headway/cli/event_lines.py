@@ -33,6 +33,10 @@ def _of_run(event: ev.Event, log: Log) -> str:
             return "; ".join(("resumed", *notices))
         case ev.NoticeGiven(text=text):
             return f"notice: {text}"
+        case ev.EffortChosen(effort=effort, reason=reason):
+            return f"effort {effort}: {reason}"
+        case ev.EnvironmentSeen(moved=moved):
+            return f"notice: {moved}" if moved else ""
         case _:
             return ""
 
