@@ -110,12 +110,15 @@ def test_an_interrupt_stops_at_once_and_says_how_to_go_on(tmp_path: Path) -> Non
 
 def test_stop_ends_a_live_run_at_its_next_safe_point(tmp_path: Path) -> None:
     """`headway stop` while a run is live: what is under way is finished, then the run waits; resume goes on."""
-    toy = a_toy(tmp_path, [DOWN, UP, DOWN], {"number.txt": "100\n", "other.txt": "1\n", **SLOW})
+    go = tmp_path / "go"
+    waits = f"while [ ! -e '{go}' ]; do sleep 0.05; done; {DOWN}"
+    toy = a_toy(tmp_path, [waits, UP, DOWN], {"number.txt": "100\n", "other.txt": "1\n", **SLOW})
     process = toy.start("run", str(toy.spec), "--approve-as", "me")
     while not (toy.log_path.exists() and "pending_waits:\n  - item" in toy.log_path.read_text()):
         assert process.poll() is None
         time.sleep(0.02)
     toy.headway("stop")
+    go.touch()
     assert process.wait(30) == 0
     assert toy.log()["run_state"]["headway"]["stop"]["reason"] == "stop"
     assert len(toy.log()["experiments"]) < 3
