@@ -6,6 +6,8 @@ wall time of a run with many less that of a run with one, divided by their diffe
 start counts. Blocks of the two tools alternate, so that a busy machine hurts both: quote the ratios. Nothing is deleted
 until the end: on ext4 every new file costs ten times as much for some seconds after many were deleted.
 
+Then both go on behind a log that holds 10,000 experiments already (`--logged`), which are copies of a real one.
+
 The last line is one JSON object. Where labloop cannot be imported it says so and prints headway's figures alone.
 """
 
@@ -20,6 +22,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from headway.core.edits import AppendExperiment, SetSection
+from headway.core.records import Entry, to_row
+from headway.core.totals import recount
+from headway.store.log import LogFile
 
 Run = Callable[[int, str, Path, dict[str, str]], float]
 FILES = 200
@@ -75,15 +82,23 @@ def timed(command: list[str], cwd: Path, env: dict[str, str]) -> float:
 
 def headway_run(count: int, goal: str, folder: Path, env: dict[str, str]) -> float:
     """Give the wall time of a whole headway run of `count` experiments in a fresh repository."""
-    repo = folder / "repo"
-    a_repository(repo)
-    hypotheses = "\n".join(f"  - {{description: number {i}, category: c}}" for i in range(count))
+    a_repository(folder / "repo")
+    seconds = headway_on(count, goal, folder, env)
+    _check_count(folder / "repo", count, "kept" if goal == "maximize" else "reverted")
+    return seconds
+
+
+def headway_on(count: int, goal: str, folder: Path, env: dict[str, str], first: int = 1) -> float:
+    """Give the wall time of a headway run that goes on until there are `count` experiments.
+
+    Hypotheses before number `first`, the very first aside, are left out of the spec: they were tried already.
+    """
+    numbers = [0, *range(first, count)]
+    hypotheses = "\n".join(f"  - {{description: number {i}, category: c}}" for i in numbers)
     spec = folder / "overhead.yaml"
     spec.write_text(SPEC.format(direction=goal, count=count, hypotheses=hypotheses, agent=AGENT))
     command = [str(BIN / "headway"), "run", str(spec), "--approve-as", "bench", "--quiet"]
-    seconds = timed(command, repo, {**env, "XDG_CACHE_HOME": str(folder / "cache")})
-    _check_count(repo, count, "kept" if goal == "maximize" else "reverted")
-    return seconds
+    return timed(command, folder / "repo", {**env, "XDG_CACHE_HOME": str(folder / "cache")})
 
 
 def _check_count(repo: Path, count: int, outcome: str) -> None:
@@ -95,12 +110,61 @@ def _check_count(repo: Path, count: int, outcome: str) -> None:
 
 def labloop_run(count: int, goal: str, folder: Path, env: dict[str, str]) -> float:
     """Give the wall time of labloop's loop over `count` trials in a fresh repository, its baseline aside."""
-    repo = folder / "repo"
-    a_repository(repo)
-    common = ["--run", 'echo "metric: $(cat n.txt)"', "--metric", "metric", "--goal", goal]
-    timed([str(BIN / "labloop"), "baseline", *common], repo, env)
+    a_repository(folder / "repo")
+    timed([str(BIN / "labloop"), "baseline", *_labloop_words(goal)], folder / "repo", env)
+    return labloop_on(count, goal, folder, env)
+
+
+def labloop_on(count: int, goal: str, folder: Path, env: dict[str, str]) -> float:
+    """Give the wall time of `count` more trials of labloop."""
     trials = ["--propose", AGENT, "--trials", str(count), "--sandbox", "none"]
-    return timed([str(BIN / "labloop"), "run", *common, *trials], repo, env)
+    return timed([str(BIN / "labloop"), "run", *_labloop_words(goal), *trials], folder / "repo", env)
+
+
+def _labloop_words(goal: str) -> list[str]:
+    return ["--run", 'echo "metric: $(cat n.txt)"', "--metric", "metric", "--goal", goal]
+
+
+def headway_behind(logged: int, many: int, scratch: Path, env: dict[str, str]) -> float:
+    """Give milliseconds an experiment, each reverted, behind a log that holds `logged` of them already."""
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    headway_run(1, "minimize", folder, env)
+    path = folder / "repo" / ".headway" / "overhead" / "experiment-log.yaml"
+    _grow(LogFile.open(path), logged)
+    done = logged + 1
+    headway_on(
+        done, "minimize", folder, env, first=logged
+    )  # the first start behind it writes what is derived from the log
+    seconds = []
+    for more in (1, many):
+        done += more
+        seconds.append(headway_on(done, "minimize", folder, env, first=logged))
+    _check_count(folder / "repo", done, "reverted")
+    return 1000 * (seconds[1] - seconds[0]) / (many - 1)
+
+
+def _grow(file: LogFile, logged: int) -> None:
+    """Append copies of a log's one experiment until it holds so many, with the totals that belong to them."""
+    (row,) = file.tail(1)
+    rows = [{**row, "iteration": n, "batch": n, "headway": {**row["headway"], "k": n}} for n in range(2, logged + 1)]
+    state = file.section("run_state")
+    totals = recount([Entry.model_validate(r) for r in (row, *rows)])
+    state["headway"]["totals"] = {**state["headway"]["totals"], **to_row(totals)}
+    for at in range(0, len(rows), 500):
+        file.commit([AppendExperiment(r) for r in rows[at : at + 500]])
+    file.commit([SetSection("run_state", {**state, "tick": logged})])
+
+
+def labloop_behind(logged: int, many: int, scratch: Path, env: dict[str, str]) -> float:
+    """Give milliseconds a trial, each reverted, behind a ledger that holds `logged` of them already."""
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    labloop_run(1, "minimize", folder, env)
+    ledger = folder / "repo" / "labloop.jsonl"
+    last = json.loads(ledger.read_text().splitlines()[-1])
+    with ledger.open("a") as file:
+        file.writelines(json.dumps({**last, "index": n}, sort_keys=True) + "\n" for n in range(2, logged + 1))
+    seconds = [labloop_on(count, "minimize", folder, env) for count in (1, many)]
+    return 1000 * (seconds[1] - seconds[0]) / (many - 1)
 
 
 def per_experiment(run: Run, many: int, goal: str, scratch: Path, env: dict[str, str]) -> float:
@@ -123,11 +187,24 @@ def measured(
     return found
 
 
+def measured_behind(
+    tools: dict[str, Run], asked: argparse.Namespace, scratch: Path, env: dict[str, str]
+) -> dict[str, float]:
+    """Give milliseconds an experiment by tool, behind a long log."""
+    found = {}
+    for tool, run in (("headway", headway_behind), ("labloop", labloop_behind)):
+        if tool in tools:
+            found[tool] = run(asked.logged, asked.experiments, scratch, env)
+            print(f"behind {asked.logged}: {tool:8s} {found[tool]:7.1f} ms an experiment", flush=True)
+    return found
+
+
 def main() -> None:
     """Measure in alternating blocks, print medians and ratios, end with one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--experiments", type=int, default=41, help="experiments in a run (default 41)")
     parser.add_argument("--blocks", type=int, default=3, help="alternating blocks (default 3)")
+    parser.add_argument("--logged", type=int, default=10_000, help="experiments logged already; 0: leave out")
     asked = parser.parse_args()
     env = {k: v for k, v in os.environ.items() if not k.startswith(("GIT_", "HEADWAY_"))}
     tools: dict[str, Run] = {"headway": headway_run}
@@ -137,9 +214,15 @@ def main() -> None:
         tools["labloop"] = labloop_run
     with tempfile.TemporaryDirectory() as scratch:
         found = measured(tools, asked.blocks, asked.experiments, Path(scratch), env)
+        behind = measured_behind(tools, asked, Path(scratch), env) if asked.logged else {}
     figures: dict[str, float] = {
         f"{tool}_{outcome}_ms": round(statistics.median(values), 2) for (tool, outcome), values in found.items()
     }
+    if behind:
+        figures |= {f"{tool}_{asked.logged}_ms": round(ms, 2) for tool, ms in behind.items()}
+        figures[f"overhead_{asked.logged}_vs_fresh"] = round(behind["headway"] / figures["headway_revert_ms"], 3)
+        if "labloop" in behind:
+            figures[f"overhead_{asked.logged}_vs_labloop"] = round(behind["headway"] / behind["labloop"], 3)
     if "labloop" in tools:
         for outcome in ("revert", "keep"):
             ratio = figures[f"headway_{outcome}_ms"] / figures[f"labloop_{outcome}_ms"]

@@ -118,7 +118,7 @@ def test_two_objects_that_disagree_count_the_last_and_say_so(tmp_path: Path) -> 
     ("changes", "words"),
     [
         ({"agent": {"type": "codex"}}, "codex"),
-        ({"measurement": {"stability": {"comparison": {"method": "sequential"}}}}, "sequential"),
+        ({"measurement": {"stability": {"comparison": {"method": "sequential", "effort": "lean"}}}}, "lean"),
         ({"measurement": {"holdout": {"command": "sh secret.sh"}}}, "holdout"),
         ({"execution": {"backend": "dask"}}, "dask"),
         ({"sandbox": "require"}, "sandbox"),

@@ -20,13 +20,34 @@ class _Category:
 
 
 @dataclass
+class _Newest:
+    """The lines of the experiments with the highest numbers, and how many there were."""
+
+    count: int = 0
+    lines: dict[int, str] = field(default_factory=dict)
+
+    def add(self, number: int, line: str) -> None:
+        """Take a line in, in any order of numbers; twice as many as are shown are held at most."""
+        self.count += 1
+        self.lines[number] = line
+        if len(self.lines) > 2 * LINES_A_PART:
+            self.lines = dict(sorted(self.lines.items())[-LINES_A_PART:])
+
+    def shown(self) -> list[str]:
+        """Give the last lines in the order of the experiments' numbers, whatever order they ended in."""
+        last = [f"- {line}" for _, line in sorted(self.lines.items())[-LINES_A_PART:]]
+        left_out = self.count - len(last)
+        return [f"- ({left_out} earlier ones left out)", *last] if left_out else last
+
+
+@dataclass
 class Memory:
     """What the digest needs of every entry, folded one at a time in any order, so that no log is ever held whole."""
 
     categories: dict[str, _Category] = field(default_factory=dict)
-    kept: dict[int, str] = field(default_factory=dict)
-    failed: dict[int, str] = field(default_factory=dict)
-    learnings: dict[int, str] = field(default_factory=dict)
+    kept: _Newest = field(default_factory=_Newest)
+    failed: _Newest = field(default_factory=_Newest)
+    learnings: _Newest = field(default_factory=_Newest)
     causes: Counter[str] = field(default_factory=Counter)
     seen: dict[int, str] = field(default_factory=dict)
 
@@ -43,15 +64,15 @@ class Memory:
         line = f"{entry.iteration}: {_short(entry.hypothesis or '')}"
         if outcome in KEPT:
             category.kept += 1
-            self.kept[entry.iteration] = f"{line} ({entry.primary_delta or 'gain not recorded'})"
+            self.kept.add(entry.iteration, f"{line} ({entry.primary_delta or 'gain not recorded'})")
         else:
-            self.failed[entry.iteration] = f"{line} ({outcome.value})"
+            self.failed.add(entry.iteration, f"{line} ({outcome.value})")
             if outcome in (Outcome.ERROR, Outcome.TIMEOUT, Outcome.DEGENERATE):
                 self.causes[
                     f"{outcome.value}: {_short(entry.error_message or entry.learnings or 'no reason recorded')}"
                 ] += 1
         if entry.learnings:
-            self.learnings[entry.iteration] = f"{entry.iteration}: {_short(entry.learnings)}"
+            self.learnings.add(entry.iteration, f"{entry.iteration}: {_short(entry.learnings)}")
 
 
 def digest(
@@ -76,22 +97,17 @@ def digest(
     themes = [f"- {n} x {cause}" for cause, n in causes[:10]]
     themes += [f"- case {case.get('case_id', '?')}: {_short(str(case.get('reason', '')))}" for case in worst[:10]]
     parts = [
-        ("Categories tried", tried),
-        ("Kept", _by_number(memory.kept)),
-        ("Not kept", _by_number(memory.failed)),
-        ("Frontier: not tried yet", frontier),
-        ("Key learnings", _by_number(memory.learnings)),
+        ("Categories tried", _bounded(tried)),
+        ("Kept", memory.kept.shown()),
+        ("Not kept", memory.failed.shown()),
+        ("Frontier: not tried yet", _bounded(frontier)),
+        ("Key learnings", memory.learnings.shown()),
         ("Failure themes", themes),
     ]
     text = [f"# Strategy digest: {spec_name}", ""]
     for title, lines in parts:
-        text += [f"## {title}", "", *(_bounded(lines) or ["- nothing yet"]), ""]
+        text += [f"## {title}", "", *(lines or ["- nothing yet"]), ""]
     return "\n".join(text)
-
-
-def _by_number(lines: Mapping[int, str]) -> list[str]:
-    """Give lines in the order of the experiments' numbers, whatever order they ended in."""
-    return [f"- {line}" for _, line in sorted(lines.items())]
 
 
 def _bounded(lines: Sequence[str]) -> list[str]:

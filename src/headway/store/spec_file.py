@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 1_000_000
 MOST_LEVELS: Final = 40
-MOST_NODES: Final = 20_000
+MOST_REPEATED: Final = 20_000
+"""Values that aliases may stand for again; what is written out is bounded by the file's size."""
 """Values that a spec may hold, aliases written out."""
 TAG: Final = "tag:yaml.org,2002:"
 TEXT_TAGS: Final = frozenset(TAG + name for name in ("str", "timestamp", "value"))
@@ -90,7 +91,8 @@ class _Document:
     """Whether the text is no YAML, so that there are no data to check."""
     lines: dict[Location, int] = field(default_factory=dict)
     problems: list[tuple[int, SpecProblem]] = field(default_factory=list)
-    nodes: int = 0
+    seen: set[int] = field(default_factory=set)
+    repeated: int = 0
 
     @classmethod
     def read(cls, text: bytes) -> "_Document":
@@ -133,10 +135,12 @@ class _Document:
 
         line = _line(node)
         self.lines.setdefault(place, line)
-        self.nodes += 1
+        if id(node) in self.seen:
+            self.repeated += 1
+        self.seen.add(id(node))
         if len(place) > MOST_LEVELS:
             raise _Unreadable(line, "is nested too deeply for a spec")
-        if self.nodes > MOST_NODES or id(node) in above:
+        if self.repeated > MOST_REPEATED or id(node) in above:
             raise _Unreadable(line, "holds aliases that make it too large", "write the values out")
         if isinstance(node, MappingNode | SequenceNode) and node.tag not in GROUP_TAGS:
             self._note_tag(node, place)
