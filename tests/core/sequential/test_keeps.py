@@ -54,6 +54,17 @@ def a_keep(pairs: int = 3, share: float = 0.9) -> Decision:
     return found
 
 
+def test_a_claim_as_a_share() -> None:
+    """10% less time; without a level other than zero there is none."""
+    share = a_keep().shares()["time"]
+    assert share.estimate == pytest.approx(0.1, abs=0.001)
+    assert share.low < share.estimate < share.high
+    exact = decided([], [4.0], a_history(5.0, 5.0, 5.0), some_rules(is_declared_stable=True))
+    assert exact.shares()["time"].low == pytest.approx(0.2)
+    assert decided([0.0] * 3, [-9.0] * 3, a_history(*[0.0, 0.1] * 9)).shares().keys() <= {"time"}
+    assert decided([], [-9.0], a_history(0.0, 0.0, 0.0)).shares() == {}
+
+
 def held_out(reference: list[float], candidate: list[float], *, max_regression: float | None = None) -> HoldoutVerdict:
     rules = some_rules()
     if max_regression is not None:

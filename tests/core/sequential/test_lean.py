@@ -348,7 +348,7 @@ def on_a_jumping_machine(gain: Callable[[int], float], seed: int) -> Played:
 
 def test_a_machine_that_drifts_is_noticed_and_candidates_are_compared_in_pairs() -> None:
     """Candidate, tip, tip, candidate, ...: two to four pairs of fresh values."""
-    played = on_a_jumping_machine(lambda k: 0.02, seed=3)
+    played = on_a_jumping_machine(lambda k: 0.005, seed=3)
     sessions: dict[int, str] = {}
     for order in played.orders:
         if order.k:
@@ -356,7 +356,7 @@ def test_a_machine_that_drifts_is_noticed_and_candidates_are_compared_in_pairs()
     in_pairs = [sessions[k] for k in played.drifted if len(sessions[k]) > 1]
     assert len(in_pairs) > 10
     assert all("cttcctt"[: len(letters)] == letters[:7] for letters in in_pairs)
-    assert max(map(len, in_pairs)) >= 4
+    assert max(map(len, in_pairs)) >= 6
 
 
 def test_drift_keeps_nothing_that_is_no_gain() -> None:
@@ -435,6 +435,6 @@ def test_a_level_is_the_clipped_mean_of_the_newest_eight() -> None:
     ledger = Ledger(TIME)
     ledger.note(-1.0)
     ledger.calibrated([0.0, 1.0, 0.0])
-    assert ledger.level("tip") == (pytest.approx(1 / 3), 3)
+    assert list(ledger.level("tip")) == pytest.approx([1 / 3, 3])
     ledger.stored["tip"] = [50.0, 50.0, *[0.0] * 4, *[1.0] * 3, 100.0]
-    assert ledger.level("tip") == (pytest.approx((3 + 0.5 + 2.1 * 1.4826) / 8), 8)
+    assert list(ledger.level("tip")) == pytest.approx([(3 + 0.5 + 2.1 * 1.4826) / 8, 8])

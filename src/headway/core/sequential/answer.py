@@ -15,7 +15,6 @@ from headway.core.sequential.holdout import holdout_pairs, judge_holdout
 from headway.core.sequential.order import MOST_FAILURES
 from headway.core.sequential.payload import RunPart, paired_samples, read_run
 from headway.core.sequential.rules import Rules
-from headway.core.sequential.scale import as_share
 from headway.core.sequential.settings import Settings, rules_for, settings_from
 from headway.core.sequential.sight import Sight, Taken
 from headway.core.sequential.simpler import is_simpler
@@ -167,15 +166,9 @@ def _rank_score(decision: Decision | None) -> float:
     """The lower bound of the shrunken gain, as a share: the primary's, or the best of those that improved."""
     if decision is None or not decision.is_keep:
         return 0.0
-    gains = decision.gains()
-    lows = {
-        s.objective.name: as_share(gains[s.objective.name].low, s.yardstick) or 0.0 for s in decision.sights if gains
-    }
-    improved = _improved(decision)
+    lows = {name: share.low for name, share in decision.shares().items() if name in _improved(decision)}
     primary = decision.sights[0].objective.name
-    if not lows:
-        return max(as_share(decision.looks[s.objective.name].gain, s.yardstick) or 0.0 for s in decision.sights)
-    return lows[primary] if primary in improved else max(lows[name] for name in improved)
+    return lows[primary] if primary in lows else max(lows.values(), default=0.0)
 
 
 def _with_holdout(

@@ -114,7 +114,7 @@ def effort_for(ratio: float) -> Effort:
 
 @dataclass(frozen=True)
 class ExpectedGains:
-    """What a run of some hours may gain by effort, in log-%; simulated for a night, scaled by nothing."""
+    """What a night may gain by effort, in log-%, where a turn takes `ratio` measurements."""
 
     ratio: float
     lean: float

@@ -15,6 +15,7 @@ from headway.core.sequential.history import RunHistory
 from headway.core.sequential.normal import z_above
 from headway.core.sequential.pairs import PairTest, exact_test, pair_test
 from headway.core.sequential.rules import CLEARLY_WORSE, Rules, RunState
+from headway.core.sequential.scale import as_share
 from headway.core.sequential.screen import FirstLook, first_look
 from headway.core.sequential.sight import Sight, Taken, sight_of
 
@@ -57,8 +58,26 @@ class Decision:
         return tuple(name for name, look in self.looks.items() if look.is_worse_without_doubt)
 
     def gains(self) -> dict[str, GainEstimate]:
-        """Give each objective's shrunken gain on the working scale; empty without a whole pair."""
-        return {s.objective.name: shrunken_gain(s.gains, s.noise) for s in self.sights if s.taken.pairs}
+        """Give each objective's shrunken gain on the working scale; of a first value alone where it repeats exactly."""
+        found: dict[str, GainEstimate] = {}
+        for sight in self.sights:
+            name = sight.objective.name
+            if sight.taken.pairs:
+                found[name] = shrunken_gain(sight.gains, sight.noise)
+            elif name in self.looks and self.looks[name].exact is not None:
+                found[name] = shrunken_gain((self.looks[name].gain,), None)
+        return found
+
+    def shares(self) -> dict[str, GainEstimate]:
+        """Give the same as shares of the current best's magnitude; without those that have none to relate to."""
+        found: dict[str, GainEstimate] = {}
+        for name, gain in self.gains().items():
+            yardstick = next(sight.yardstick for sight in self.sights if sight.objective.name == name)
+            shares = [as_share(each, yardstick) for each in (gain.estimate, gain.low, gain.high)]
+            known = [share for share in shares if share is not None]
+            if len(known) == len(shares):
+                found[name] = GainEstimate(*known)
+        return found
 
 
 def decide_candidate(

@@ -12,7 +12,7 @@ from typing import Any, Final
 from headway.core.decide_payload import DecisionRequest, SpecFields, read_payload
 from headway.core.loose_numbers import finite_number, positive_integer
 from headway.core.sequential.error_control import default_control
-from headway.core.sequential.rules import BOUNDS, Bounds, Futility, Objective, Rules, spending_of
+from headway.core.sequential.rules import ALPHA, BOUNDS, Bounds, Futility, Objective, Rules, spending_of
 from headway.core.sequential.scale import Threshold
 from headway.core.sequential.simpler import is_built_in
 from headway.core.spec import Spec
@@ -126,6 +126,16 @@ def rules_for(settings: Settings, effort: Effort, planned: int | None, *, is_sim
         futility=settings.futility,
         margin=settings.simpler.margin if is_simpler and settings.simpler else None,
     )
+
+
+def lean_share(settings: Settings, share: float = 1.0) -> float:
+    """Give the part of its 5% that `lean` may spend: what `LeanRun` takes.
+
+    Args:
+        settings: from the spec; its alpha, where it was written, replaces the 5%.
+        share: the part that the choice of the effort leaves (`auto.Choice.share`).
+    """
+    return share * (ALPHA if settings.alpha is None else settings.alpha) / ALPHA
 
 
 def _bounds(settings: Settings, usual: Bounds) -> Bounds:

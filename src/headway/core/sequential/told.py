@@ -20,7 +20,7 @@ from headway.core.spec_parts import Effort, StabilityMode
 from headway.core.spec_rules import SpecProblem
 
 RELIABLE: Final[Mapping[Effort, float]] = MappingProxyType(
-    {Effort.QUICK: 1.75, Effort.LEAN: 2.3, Effort.STANDARD: 1.4, Effort.THOROUGH: 1.0}
+    {Effort.QUICK: 1.75, Effort.LEAN: 2.3, Effort.STANDARD: 1.4, Effort.THOROUGH: 1.1}
 )
 """Gains of this many pair deviations are kept in 90% of cases, as simulated with the boundaries below."""
 EXPECTED: Final[Mapping[Effort, float]] = MappingProxyType(
