@@ -338,7 +338,9 @@ class Loop:
             self._remember(entry)
 
     def _write_row(self, iteration: int) -> None:
-        self._files.write(iteration, self._log.recent.get(iteration), self._trees.get(iteration), self._jobs)
+        entry = self._log.recent.get(iteration)
+        mark = self.file.mark_of(iteration) if entry is not None else ""
+        self._files.write(iteration, entry, self._trees.get(iteration), self._jobs, mark)
 
     def _write_derived(self) -> None:
         """Bring the files that are derived from the log up to date."""

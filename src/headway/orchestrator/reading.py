@@ -3,7 +3,7 @@
 Source: DESIGN section 5; STYLE section 6.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -50,10 +50,9 @@ def view_of(file: LogFile) -> Log:
         return log_of(file.sections(), rows.values(), file.count)
 
 
-def entries_of(file: LogFile) -> Iterator[tuple[dict[str, Any], Entry]]:
-    """Give every row that has a number and an outcome, with its entry, one at a time. Raises: DataDamaged."""
-    for row in file.rows():
-        if "iteration" in row and "outcome" in row:
-            with _told(file, f"experiments[{row['iteration']}]"):
-                entry = Entry.model_validate(row)
-            yield row, entry
+def entry_of(file: LogFile, row: Mapping[str, Any]) -> Entry | None:
+    """Give the entry of a row of the log; None for one without a number or an outcome. Raises: DataDamaged."""
+    if "iteration" not in row or "outcome" not in row:
+        return None
+    with _told(file, f"experiments[{row['iteration']}]"):
+        return Entry.model_validate(dict(row))

@@ -19,11 +19,13 @@ from headway.core.events import (
 )
 from headway.core.records import Entry, to_row
 from headway.orchestrator.ground import Ground
-from headway.orchestrator.reading import entries_of
+from headway.orchestrator.reading import entry_of
 from headway.store.log import LogFile
 from headway.store.paths import ExperimentPaths, ensure_folder, execution_id, iteration_of
 from headway.store.records import read_records
 
+MARK = "mark"
+"""Key beside the row: what the log's text of it is recognised by."""
 TREES = "trees"
 """Key beside the row: the (reference tree, candidate tree) that a repeat is recognised by."""
 
@@ -58,9 +60,22 @@ class ExperimentFiles:
         return max([0, *file.iterations(), *self.iterations(), *refs])
 
     def write(
-        self, iteration: int, entry: Entry | None, trees: tuple[str, str] | None, jobs: Mapping[str, Job]
+        self,
+        iteration: int,
+        entry: Entry | None,
+        trees: tuple[str, str] | None,
+        jobs: Mapping[str, Job],
+        mark: str = "",
     ) -> None:
-        """Write one experiment's `experiment.json`; cheap, not synced: it is derived."""
+        """Write one experiment's `experiment.json`; cheap, not synced: it is derived.
+
+        Args:
+            iteration: the experiment's number.
+            entry: its row; None while the log has none.
+            trees: reference and candidate tree, once there is a candidate.
+            jobs: what is known of an experiment without a row.
+            mark: of the row's text in the log.
+        """
         paths = self.make_folder(iteration)
         row = to_row(entry) if entry is not None else _dispatched_row(jobs, iteration)
         content: dict[str, Any] = {
@@ -72,6 +87,8 @@ class ExperimentFiles:
             "stage": str(entry.outcome) if entry is not None else _stage(jobs, iteration),
             "row": row,
         }
+        if mark:
+            content[MARK] = mark
         if trees is not None:
             content[TREES] = list(trees)
         text = json.dumps(content, ensure_ascii=False) + "\n"
@@ -80,17 +97,23 @@ class ExperimentFiles:
     def take_up(self, file: LogFile, remember: Callable[[Entry, tuple[str, str] | None], None]) -> None:
         """Hand every entry of the log on, one at a time, with the trees that its folder tells of.
 
-        An `experiment.json` that holds another row than the log (its writer died before it, or a person edited the
-        log) is written anew; its trees are those that the records tell of.
+        An `experiment.json` that was written for the very text that the log holds is read in its place. Any other (its
+        writer died before it, or a person edited the log) is written anew, with the trees that the records tell of.
         """
-        for row, entry in entries_of(file):
-            paths = self._ground.run.experiment(entry.iteration)
+        for iteration, mark in file.marks():
+            paths = self._ground.run.experiment(iteration)
             known = _read(paths.experiment_json)
-            trees = _trees(known)
-            if known.get("row") != row:
+            row, trees = known.get("row"), _trees(known)
+            if not mark or known.get(MARK) != mark or not isinstance(row, dict):
+                row = file.fresh_entry(iteration)
                 trees = _trees_on_record(paths.records) or trees
-                self.write(entry.iteration, entry, trees, {})
-            remember(entry, trees)
+                entry = entry_of(file, row)
+                if entry is not None:
+                    self.write(iteration, entry, trees, {}, mark)
+            else:
+                entry = entry_of(file, row)
+            if entry is not None:
+                remember(entry, trees)
 
 
 def _number(ref: str, prefix: str) -> str:

@@ -159,6 +159,23 @@ class LogFile:
             yield self._version.fresh_row(index)
             index += 1
 
+    def marks(self) -> Iterator[tuple[int, str]]:
+        """The number and the mark of every experiment that has a number, in the log's order, without parsing any.
+
+        Two texts with the same mark are the same; an empty mark is like no other.
+        """
+        for index, number in enumerate(self._version.layout.iterations):
+            if number != NO_ITERATION:
+                yield number, self._version.mark(index)
+
+    def mark_of(self, iteration: int) -> str:
+        """The mark of one experiment's text. Raises: RequestWrong, when the log has no such number."""
+        return self._version.mark(self._index_of(iteration))
+
+    def fresh_entry(self, iteration: int) -> dict[str, Any]:
+        """As `entry`, without keeping it for a later call."""
+        return self._version.fresh_row(self._index_of(iteration))
+
     def line_of(self, iteration: int) -> int:
         """The number of the line where an experiment begins.
 

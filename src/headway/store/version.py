@@ -6,6 +6,7 @@ import json
 import operator
 from array import array
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,10 @@ class Version:
         """The text of the experiment at this place in the list."""
         start, end = self.layout.entry(self.buffer, index)
         return bytes(self.buffer[start:end])
+
+    def mark(self, index: int) -> str:
+        """What the text of an experiment is recognised by; empty where its place in the text is not known."""
+        return "" if self._document is not None else sha256(self.entry_bytes(index)).hexdigest()[:16]
 
     def section_bytes(self, name: str) -> bytes | None:
         """The text of a top-level key with its value; None when it is absent."""
