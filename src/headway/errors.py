@@ -61,6 +61,15 @@ class OutsideFailed(RequestWrong):
     exit_code = 4
 
 
+class ExtraMissing(OutsideFailed):
+    """Something needs a package of an extra that is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        mend = f"install the extra: pip install 'headway[{extra}]'"
+        super().__init__(f"{what}: the package {package} is not installed", "", mend)
+        self.args = (what, package, extra)
+
+
 class RunOwned(RequestWrong):
     """Another live process owns the run."""
 

@@ -2,8 +2,6 @@
 
 Every mark that stands for an experiment links to `#e<position>`, its row in the report. Colours are told apart by
 every kind of colour blindness, and shapes say the same; the page's dark colours are laid over these by CSS.
-
-Source: Okabe and Ito (2008), Color Universal Design.
 """
 
 import importlib
@@ -13,22 +11,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from headway.core.analysis.charting import ChartData, GainBar, Progress
+from headway.core.analysis.palette import BAND, COLOURS, GRID, INK, LANES, TARGET
 from headway.core.analysis.tried import Fate
-from headway.errors import OutsideFailed
+from headway.errors import ExtraMissing
 
 if TYPE_CHECKING:
     import altair as alt
 
-INK = "#24292f"
-GRID = "#d0d7de"
-COLOURS = {
-    Fate.KEPT: "#0072b2",
-    Fate.INCONCLUSIVE: "#767676",
-    Fate.REVERTED: "#c4500a",
-    Fate.FAILED: "#8b3a8b",
-    Fate.OPEN: "#7a6000",
-    Fate.DEFERRED: "#5c6b73",
-}
 SHAPES = {
     Fate.KEPT: "circle",
     Fate.INCONCLUSIVE: "square",
@@ -37,8 +26,6 @@ SHAPES = {
     Fate.OPEN: "diamond",
     Fate.DEFERRED: "stroke",
 }
-BAND, TARGET = "#56b4e9", "#1a7f37"
-LANES = {"agent": "#7a6000", "measurement": "#0072b2"}
 WIDTH, HEIGHT = 720, 300
 FEW = 40
 """Bars up to which each gets a line of its own with its number."""
@@ -47,7 +34,7 @@ FEW = 40
 def charts_of(data: ChartData) -> "dict[str, alt.LayerChart | alt.Chart]":
     """Give the charts by name, in the order in which a report shows them; what has no data has no chart.
 
-    Raises: OutsideFailed, where Altair is not installed.
+    Raises: ExtraMissing, where Altair is not installed.
     """
     alt = _altair()
     charts: dict[str, Any] = {}
@@ -70,11 +57,7 @@ def _altair() -> Any:
     try:
         return importlib.import_module("altair")
     except ImportError:
-        raise OutsideFailed(
-            "no charts here: the package altair is not installed",
-            "",
-            "install the extra: pip install 'headway[report]'",
-        ) from None
+        raise ExtraMissing("no charts here", "altair", "report") from None
 
 
 def _styled(chart: Any) -> Any:
@@ -89,8 +72,9 @@ def _styled(chart: Any) -> Any:
     )  # fmt: skip
 
 
-def _rows(alt: Any, rows: Iterable[dict[str, Any]]) -> Any:
-    return alt.Data(values=list(rows))
+def _rows(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Give rows as a chart's data: a plain mapping, for Altair would validate every value of its own data class."""
+    return {"values": list(rows)}
 
 
 def _link(position: int) -> str:
@@ -118,14 +102,14 @@ def _progress(alt: Any, progress: Progress) -> Any:
     layers = []
     if progress.band is not None:
         low, high = progress.band
-        band = _rows(alt, [{"low": low, "high": high, "line": "noise of the untouched code"}])
+        band = _rows([{"low": low, "high": high, "line": "noise of the untouched code"}])
         layers.append(
             alt.Chart(band).mark_rect(color=BAND, opacity=0.25, aria=False).encode(y=alt.Y("low:Q"), y2="high:Q")
         )
     layers += _rules(alt, progress)
     layers.append(_points(alt, progress, x, y))
     if progress.kept:
-        steps = _rows(alt, [{"position": position, "y": value} for position, value in progress.kept])
+        steps = _rows([{"position": position, "y": value} for position, value in progress.kept])
         line = alt.Chart(steps).mark_line(interpolate="step-after", color=COLOURS[Fate.KEPT], strokeWidth=2, aria=False)
         layers.append(line.encode(x=x, y=y))
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
@@ -142,7 +126,7 @@ def _rules(alt: Any, progress: Progress) -> list[Any]:
         (progress.objective.target, TARGET, "target"),
     ):
         if value is not None:
-            data = _rows(alt, [{"y": value, "words": words}])
+            data = _rows([{"y": value, "words": words}])
             rule = alt.Chart(data).mark_rule(color=colour, strokeDash=[5, 4], aria=False).encode(y="y:Q")
             label = alt.Chart(data).mark_text(align="right", dy=-6, color=colour, fontSize=12, aria=False)
             lines += [rule, label.encode(x=alt.value(WIDTH - 4), y="y:Q", text="words:N")]
@@ -153,7 +137,6 @@ def _points(alt: Any, progress: Progress, x: Any, y: Any) -> Any:
     fates = _fates(point.fate for point in progress.points)
     many = len(progress.points) > 1000
     data = _rows(
-        alt,
         [{"position": p.position, "y": p.y, "fate": str(p.fate), "link": _link(p.position)} for p in progress.points],
     )
     shape = alt.Shape(
@@ -167,7 +150,7 @@ def _points(alt: Any, progress: Progress, x: Any, y: Any) -> Any:
 def _gains(alt: Any, bars: Iterable[GainBar], title: str) -> Any:
     """Draw gains with their intervals: a line each with its number while they are few, else over the experiments."""
     bars = list(bars)
-    data = _rows(alt, [{**asdict(bar), "link": _link(bar.position)} for bar in bars])
+    data = _rows([{**asdict(bar), "link": _link(bar.position)} for bar in bars])
     few = len(bars) <= FEW
     x = alt.X("gain:Q", title=title)
     y: Any = alt.Y("position:Q", title="experiment", scale=alt.Scale(reverse=True, zero=False))
@@ -176,7 +159,7 @@ def _gains(alt: Any, bars: Iterable[GainBar], title: str) -> Any:
         words = {f"{bar.position}": bar.label for bar in bars}
         axis = alt.Axis(labelExpr=f"({json.dumps(words)})[datum.value]")
         y = alt.Y("position:N", title="experiment", sort=order, axis=axis)
-    zero = alt.Chart(_rows(alt, [{"gain": 0}])).mark_rule(color=INK, aria=False).encode(x="gain:Q")
+    zero = alt.Chart(_rows([{"gain": 0}])).mark_rule(color=INK, aria=False).encode(x="gain:Q")
     spans = alt.Chart(data).transform_filter("datum.low != null && datum.high != null")
     span = spans.mark_rule(color=COLOURS[Fate.KEPT], strokeWidth=2, aria=False).encode(x="low:Q", x2="high:Q", y=y)
     point = alt.Chart(data).mark_point(
@@ -190,7 +173,7 @@ def _categories(alt: Any, data: ChartData) -> Any:
     shares = [{"name": share.name, "fate": str(share.fate), "count": share.count} for share in data.categories]
     order = list(dict.fromkeys(share["name"] for share in shares))
     fates = _fates(share.fate for share in data.categories)
-    bars = alt.Chart(_rows(alt, shares)).mark_bar(aria=False)
+    bars = alt.Chart(_rows(shares)).mark_bar(aria=False)
     return bars.encode(
         x=alt.X("sum(count):Q", title="experiments", axis=_whole(alt)),
         y=alt.Y("name:N", title=None, sort=order),
@@ -209,7 +192,7 @@ def _spent(alt: Any, data: ChartData) -> Any:
     ):
         known = [row for row in rows if row[name] is not None]
         if known and known[-1][name]:
-            line = alt.Chart(_rows(alt, known)).mark_line(interpolate="step-after", color=colour, aria=False)
+            line = alt.Chart(_rows(known)).mark_line(interpolate="step-after", color=colour, aria=False)
             x = alt.X("position:Q", title="experiment", axis=_whole(alt))
             parts.append(
                 line.encode(x=x, y=alt.Y(f"{name}:Q", title=title)).properties(width=WIDTH // 2 - 50, height=180)
@@ -218,7 +201,7 @@ def _spent(alt: Any, data: ChartData) -> Any:
 
 
 def _timeline(alt: Any, data: ChartData) -> Any:
-    bars = alt.Chart(_rows(alt, [asdict(busy) for busy in data.busy])).mark_bar(aria=False)
+    bars = alt.Chart(_rows([asdict(busy) for busy in data.busy])).mark_bar(aria=False)
     names = list(LANES)
     colour = alt.Color("lane:N", scale=alt.Scale(domain=names, range=[LANES[name] for name in names]), legend=None)
     opacity = alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None)

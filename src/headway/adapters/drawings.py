@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
 
-from headway.errors import InternalFault, OutsideFailed
+from headway.errors import ExtraMissing, InternalFault
 
 _LINK = re.compile(r".*#e(\d+)")
 _LONG_NUMBER = re.compile(r"(-?\d+\.\d{2})\d+")
@@ -21,16 +21,18 @@ _DROPPED = ("role", "aria-roledescription", "aria-label", "aria-hidden", "pointe
 _SHORTENED = ("transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height")
 ET.register_namespace("", _SVG.strip("{}"))
 PNG_SCALE = 2.0
+WIDE = 560
+"""Pixels above which a drawing keeps a width that can be read on a phone, and is scrolled there."""
 
 
 def svg_of(chart: Any) -> str:
-    """Draw a chart as SVG text. Raises: OutsideFailed, where vl-convert is not installed."""
+    """Draw a chart as SVG text. Raises: ExtraMissing, where vl-convert is not installed."""
     drawn: str = _converter().vegalite_to_svg(chart.to_dict(), allowed_base_urls=[])
     return drawn
 
 
 def png_of(chart: Any) -> bytes:
-    """Draw a chart as a PNG picture on white. Raises: OutsideFailed, where vl-convert is not installed."""
+    """Draw a chart as a PNG picture on white. Raises: ExtraMissing, where vl-convert is not installed."""
     shown = chart.to_dict()
     shown["background"] = shown.setdefault("config", {})["background"] = "white"
     drawn: bytes = _converter().vegalite_to_png(shown, scale=PNG_SCALE, allowed_base_urls=[])
@@ -44,12 +46,14 @@ def page_svg(chart: Any, name: str, titles: Mapping[int, str]) -> str:
         chart: an Altair chart.
         name: of the chart; becomes a class.
         titles: what is shown of an experiment under the pointer, by position; a missing one shows nothing.
-    Raises: OutsideFailed, where vl-convert is not installed; InternalFault, where the drawing is not inert.
+    Raises: ExtraMissing, where vl-convert is not installed; InternalFault, where the drawing is not inert.
     """
     root = _parsed(svg_of(chart))
     for element in list(root.iter()):
         _make_inert(element, titles)
     root.attrib |= {"data-chart": name, "aria-hidden": "true", "focusable": "false"}
+    if float(root.get("width", "0")) > WIDE:
+        root.set("data-wide", "")
     return ET.tostring(root, encoding="unicode")
 
 
@@ -87,8 +91,4 @@ def _converter() -> Any:
     try:
         return importlib.import_module("vl_convert")
     except ImportError:
-        raise OutsideFailed(
-            "no charts here: the package vl-convert-python is not installed",
-            "",
-            "install the extra: pip install 'headway[report]'",
-        ) from None
+        raise ExtraMissing("no charts here", "vl-convert-python", "report") from None

@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headway.errors import OutsideFailed
+from headway.errors import ExtraMissing
 
 BACKENDS = ("pandas", "polars")
 
@@ -16,7 +16,7 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -
         columns: name -> cells, every column as long as the others, None where nothing is known.
         backend: `pandas` or `polars`; None: whichever is installed, pandas first.
     Returns: a `pandas.DataFrame` (nullable types, so that unknown stays unknown) or a `polars.DataFrame`.
-    Raises: OutsideFailed, where the package is not installed, or is none of `BACKENDS`.
+    Raises: ExtraMissing, where the package is not installed, or is none of `BACKENDS`.
     """
     for name in (backend,) if backend else BACKENDS:
         package = _package(name)
@@ -25,11 +25,7 @@ def frame_of(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -
             if name == "polars":
                 return package.DataFrame(data, infer_schema_length=None)
             return package.DataFrame(data).convert_dtypes()
-    raise OutsideFailed(
-        f"no data frames here: {backend or 'pandas or polars'} is not installed",
-        "",
-        "install the extra: pip install 'headway[analysis]'",
-    )
+    raise ExtraMissing("no data frames here", backend or "pandas or polars", "analysis")
 
 
 def _package(name: str) -> Any:

@@ -220,6 +220,8 @@ def _gain(
     best_so_far: float | None,
 ) -> tuple[GainRange | None, bool]:
     """Give the gain as the log tells it, else by the pair, else against the kept value before; and whether stored."""
+    if fate is Fate.FAILED:
+        return None, False  # what failed was not compared, whatever it printed
     told = experiment.headway.gain if experiment.headway else None
     if told is not None and (pair is None or pair.kind is not ComparisonKind.INTEGRATED):
         return GainRange(told.estimate, told.low, told.high), False
