@@ -24,7 +24,7 @@ from headway.core.analysis.whole import Analysis, Compared, analyse, compared
 from headway.core.page.content import Report, report_of
 from headway.core.page.markdown import markdown_of
 from headway.core.page.page import page_of
-from headway.core.shown_text import number, one_line, percent, visible
+from headway.core.shown_text import number, one_line, percent
 from headway.errors import ExtraMissing, UsageWrong
 from headway.orchestrator.run_files import RunFiles, read_run
 from headway.store.atomic import write_atomic
@@ -223,7 +223,7 @@ def _titles(experiments: Sequence[Tried]) -> dict[int, str]:
     """Give what a chart shows of each experiment under the pointer; nothing in runs too long for it."""
     if len(experiments) > MOST_TITLES:
         return {}
-    return {one.position: visible(_title(one)) for one in experiments}
+    return {one.position: _title(one) for one in experiments}
 
 
 def _title(one: Tried) -> str:

@@ -20,8 +20,20 @@ from headway.cli.door import PlatformRefused, refuse_platform, wants_json
 from headway.cli.main import main
 from headway.errors import DataDamaged, InternalFault, RequestWrong
 
-WRITING = ["approve", "clean", "demo", "log import", "log migrate", "log repair", "resume", "run", "stop", "wrap-up"]
-READING = ["check", "decide", "diff", "log check", "log export", "log show", "show", "status"]
+WRITING = [
+    "approve",
+    "clean",
+    "demo",
+    "log import",
+    "log migrate",
+    "log repair",
+    "report",
+    "resume",
+    "run",
+    "stop",
+    "wrap-up",
+]
+READING = ["analyze", "check", "decide", "diff", "log check", "log export", "log show", "show", "status"]
 
 
 @pytest.fixture(autouse=True)

@@ -10,13 +10,15 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
 
+from headway.core.shown_text import visible
 from headway.errors import ExtraMissing, InternalFault
 
 _LINK = re.compile(r".*#e(\d+)")
 _LONG_NUMBER = re.compile(r"(-?\d+\.\d{2})\d+")
+_NOT_XML = re.compile("[\ufffe\uffff]")
 _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
-_DRAWING = frozenset(["svg", "g", "path", "rect", "line", "text", "tspan", "a", "title", "defs", "clipPath", "circle"])
+DRAWING = frozenset(["svg", "g", "path", "rect", "line", "text", "tspan", "a", "title", "defs", "clipPath", "circle"])
 _DROPPED = ("role", "aria-roledescription", "aria-label", "aria-hidden", "pointer-events")
 _SHORTENED = ("transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height")
 ET.register_namespace("", _SVG.strip("{}"))
@@ -27,16 +29,25 @@ WIDE = 560
 
 def svg_of(chart: Any) -> str:
     """Draw a chart as SVG text. Raises: ExtraMissing, where vl-convert is not installed."""
-    drawn: str = _converter().vegalite_to_svg(chart.to_dict(), allowed_base_urls=[])
+    drawn: str = _converter().vegalite_to_svg(_drawable(chart.to_dict()), allowed_base_urls=[])
     return drawn
 
 
 def png_of(chart: Any) -> bytes:
     """Draw a chart as a PNG picture on white. Raises: ExtraMissing, where vl-convert is not installed."""
-    shown = chart.to_dict()
+    shown = _drawable(chart.to_dict())
     shown["background"] = shown.setdefault("config", {})["background"] = "white"
     drawn: bytes = _converter().vegalite_to_png(shown, scale=PNG_SCALE, allowed_base_urls=[])
     return drawn
+
+
+def _drawable(part: Any) -> Any:
+    """Write out every character that XML does not have: the converter ends its whole process over one of them."""
+    if isinstance(part, dict):
+        return {_drawable(key): _drawable(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_drawable(value) for value in part]
+    return _NOT_XML.sub("\ufffd", visible(part)) if isinstance(part, str) else part
 
 
 def page_svg(chart: Any, name: str, titles: Mapping[int, str]) -> str:
@@ -69,7 +80,7 @@ def _make_inert(element: ET.Element, titles: Mapping[int, str]) -> None:
     name = element.tag.removeprefix(_SVG)
     given = element.attrib
     link = given.pop(_XLINK, None) or given.pop("href", None)
-    if name not in _DRAWING or any(key.lower().startswith("on") or "url(" in value for key, value in given.items()):
+    if name not in DRAWING or any(key.lower().startswith("on") or "url(" in value for key, value in given.items()):
         raise InternalFault(f"a chart holds what may not stand in a page: <{name}>")
     for key in _DROPPED:
         given.pop(key, None)
@@ -83,7 +94,7 @@ def _make_inert(element: ET.Element, titles: Mapping[int, str]) -> None:
     given |= {"href": f"#e{position}", "tabindex": "-1"}
     if position in titles:
         title = ET.Element(f"{_SVG}title")
-        title.text = titles[position]
+        title.text = _drawable(titles[position])
         element.insert(0, title)
 
 

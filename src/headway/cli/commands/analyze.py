@@ -38,7 +38,11 @@ def analyze(
     state_root: StateRoot = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a run amounts to: rates, costs, where the gain came from, near misses, what failures share."""
+    """Say what a run amounts to, as text, tables or data.
+
+    Keep rate, cost and time per keep, where the gain came from, keeps expected by chance, near misses, and what the
+    reverted ones have in common.
+    """
     from headway import app_report
     from headway.core.analysis.rates import By
 

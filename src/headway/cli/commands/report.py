@@ -41,7 +41,10 @@ def report(
     state_root: StateRoot = None,
     as_json: Json = False,
 ) -> None:
-    """Write a report of a run as one HTML file that needs nothing outside itself."""
+    """Write a report of a run as one HTML file.
+
+    It needs nothing outside itself, and can be read on a phone and in print.
+    """
     from headway import app_report
 
     where = where_of(repo, name, state_root)

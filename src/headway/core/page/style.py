@@ -9,7 +9,6 @@ _BASE: Final = """
 :root { color-scheme: light dark; --ink: INK; --soft: #57606a; --ground: #ffffff; --panel: #f6f8fa; --line: GRID;
   --link: #0a58a8; --add: #dcf5e3; --del: #fbe3e0; FATES }
 * { box-sizing: border-box; }
-html { scroll-behavior: smooth; }
 body { margin: 0 auto; max-width: 76rem; padding: 0 1rem 3rem; background: var(--ground); color: var(--ink);
   font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere; }
 a { color: var(--link); }
