@@ -13,7 +13,8 @@ from headway.core.page.html import Part, Safe, joined, tag, text
 from headway.core.page.tables import facts, items, scrolled
 from headway.core.shown_text import one_line
 
-ROWS_A_TABLE = 500
+ROWS_A_TABLE = 250
+"""A full table is laid out when it comes near: the style sheet has about its height."""
 MANY = 1000
 SAMPLES = 12
 _HEADS = ("Experiment", "Outcome", "Gain", "Value", "Category", "Agent", "Time", "Cost", "Hypothesis")
@@ -34,7 +35,7 @@ def _table(page: Page, part: Sequence[Tried], written_out: set[int], most: int) 
     body = Safe("".join(_row(one, one.position in written_out, most) for one in part))
     caption = tag("caption", f"Experiments {part[0].position} to {part[-1].position} of the log", id=name)
     table = tag("table", caption, tag("thead", head), tag("tbody", body))
-    return tag("div", scrolled(table, name), class_="chunk")
+    return tag("div", scrolled(table, name), class_="chunk" if len(part) == ROWS_A_TABLE else None)
 
 
 def _row(one: Tried, is_written_out: bool, most: int) -> str:

@@ -38,7 +38,7 @@ thead th { border-bottom: 2px solid var(--line); }
 figure { margin: 1rem 0; }
 figure .wide svg { display: block; max-width: 100%; height: auto; }
 figure .wide svg[data-wide] { min-width: 34rem; }
-.chunk { content-visibility: auto; contain-intrinsic-size: auto 30rem; }
+.chunk { content-visibility: auto; contain-intrinsic-size: auto 560rem; }
 tr:target, article:target { outline: 3px solid var(--link); outline-offset: -1px; }
 article { border: 1px solid var(--line); border-radius: .5rem; padding: .2rem 1rem .8rem; margin: .8rem 0; }
 pre { background: var(--panel); padding: .6rem .8rem; overflow-x: auto; font: .85rem/1.4 ui-monospace, monospace;
