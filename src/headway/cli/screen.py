@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headway.cli.colour import fitted, is_coloured, is_terminal, painted, width_of
 from headway.core.loose_numbers import shown_number
 from headway.core.shown_text import counted, duration, number, one_line, percent, visible
 
@@ -33,9 +34,16 @@ SAMPLES_SHOWN = 12
 
 
 def say(*lines: str) -> None:
-    """Print lines to standard output."""
+    """Print lines to standard output: at a terminal broken to its width and coloured, else plain and as they are."""
+    if not is_terminal(sys.stdout):
+        for line in lines:
+            print(visible(line))
+        return
+    paint = painted if is_coloured(sys.stdout) else str
+    width = width_of(sys.stdout)
     for line in lines:
-        print(visible(line))
+        for part in (p for one in visible(line).split("\n") for p in fitted(one, width)):
+            print(paint(part))
 
 
 def print_document(value: Any) -> None:
