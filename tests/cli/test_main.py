@@ -33,7 +33,7 @@ WRITING = [
     "stop",
     "wrap-up",
 ]
-READING = ["analyze", "check", "decide", "diff", "log check", "log export", "log show", "show", "status"]
+READING = ["analyze", "check", "decide", "diff", "log check", "log export", "log show", "show", "status", "watch"]
 
 
 @pytest.fixture(autouse=True)
