@@ -91,6 +91,20 @@ def test_the_cost_of_an_experiment_holds_what_harness_and_judge_report() -> None
     assert analysed([row]).rates.usd == 1.75
 
 
+def test_what_was_set_aside_untried_makes_no_cost_unknown() -> None:
+    """Nothing was spent on it."""
+    paid: dict[str, Any] = {"headway": {"usage": {"usd": 2.0}}}
+    rates = analysed([tried(1, "kept", **paid), tried(2, "deferred_needs_approval")]).rates
+    assert (rates.usd, rates.usd_unknown, rates.usd_per_keep) == (2.0, 0, 2.0)
+
+
+def test_what_failed_or_is_not_decided_has_no_gain() -> None:
+    """Whatever value it printed: it was compared with nothing."""
+    good: dict[str, Any] = {"metrics": {"seconds": 0.1}}
+    rows = [tried(1, "degenerate", 0.9, **good), tried(2, "error", **good), tried(3, "measured", **good)]
+    assert [one.gain for one in analysed(rows).experiments] == [None, None, None]
+
+
 def test_time_per_keep_comes_from_the_records() -> None:
     """Turns and measurements together, and unknown where an experiment has none on record."""
     facts = {1: Facts(author_seconds=60, measure_seconds=30), 2: Facts(measure_seconds=10)}
@@ -281,6 +295,15 @@ def test_a_trait_that_chance_explains_is_not_told() -> None:
     """Two of four reverted, as everywhere."""
     rows = [tried(n, "reverted" if n % 2 else "inconclusive", category="ab"[n // 5]) for n in range(1, 9)]
     assert analysed(rows).traits == ()
+
+
+def test_the_chance_of_a_trait_is_corrected_for_all_that_were_looked_at() -> None:
+    """Six of ten reverted, four of them in one category: 1 in 14 alone, no news among seven traits."""
+    letters = "aaaabbbccc"
+    rows = [tried(n, "reverted" if n <= 6 else "inconclusive", category=letters[n - 1]) for n in range(1, 11)]
+    alone = chance_of_so_many(4, 4, 6, 10)
+    assert alone < 0.2 < alone * 3
+    assert "a" not in {trait.name for trait in analysed(rows).traits}
 
 
 def test_the_chance_of_a_draw_is_fishers() -> None:

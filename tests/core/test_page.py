@@ -250,12 +250,13 @@ def test_holdout_values_are_shown_only_where_they_are_in_the_log() -> None:
     """The reader of the files leaves them out; the verdict stays."""
     document = a_full_document()
     secret = {"metrics": {"seconds": a_value(0.7654321)}}
-    document["experiments"][0]["comparisons"][1] |= {"candidate": secret, "uncertainty": "0.7654321"}
+    document["experiments"][0]["comparisons"][1] |= {"candidate": secret, "uncertainty": "z of the holdout"}
     veiled = {**document, "experiments": [without_holdout(row) for row in document["experiments"]]}
     for shown in (a_page(veiled, a_spec()), markdown_of(a_report(veiled, a_spec()))):
         assert "0.765432" not in shown
     assert "Holdout verdict" in a_page(veiled, a_spec())
     assert "0.765432" in a_page(document, a_spec())
+    assert "z of the holdout" not in a_page(document, a_spec())
 
 
 def test_a_long_run_writes_out_keeps_first_and_says_what_is_left_out() -> None:

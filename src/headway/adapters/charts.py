@@ -137,14 +137,20 @@ def _points(alt: Any, progress: Progress, x: Any, y: Any) -> Any:
     fates = _fates(point.fate for point in progress.points)
     many = len(progress.points) > 1000
     data = _rows(
-        [{"position": p.position, "y": p.y, "fate": str(p.fate), "link": _link(p.position)} for p in progress.points],
+        [
+            {"position": p.position, "y": p.y, "fate": str(p.fate), "outside": p.is_outside, "link": _link(p.position)}
+            for p in progress.points
+        ],
     )
     shape = alt.Shape(
         "fate:N", scale=alt.Scale(domain=[str(fate) for fate in fates], range=[SHAPES[fate] for fate in fates])
     )
     size = alt.condition("datum.fate == 'kept'", alt.value(70), alt.value(12 if many else 40))
-    marks = alt.Chart(data).mark_point(filled=True, opacity=1, aria=False)
-    return marks.encode(x=x, y=y, color=_fate_colour(alt, fates), shape=shape, size=size, href="link:N")
+    opacity = alt.condition("datum.outside", alt.value(0.6), alt.value(1))
+    marks = alt.Chart(data).mark_point(filled=True, aria=False)
+    return marks.encode(
+        x=x, y=y, color=_fate_colour(alt, fates), shape=shape, size=size, opacity=opacity, href="link:N"
+    )
 
 
 def _gains(alt: Any, bars: Iterable[GainBar], title: str) -> Any:

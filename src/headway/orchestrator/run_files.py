@@ -7,9 +7,8 @@ Source: DESIGN section 10 (`report`: at any time, also of a crashed or half-fini
 values are left out unless somebody at a terminal asks).
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,6 @@ class RunFiles:
         facts: what the records of each experiment tell, by number.
         run: where the run's own files lie; None where the log lies alone.
         run_records: facts of the run itself, in order.
-        run_facts: `run.json`, as it stands there.
         notes: what could not be read.
     """
 
@@ -45,7 +43,6 @@ class RunFiles:
     facts: Mapping[int, Facts]
     run: RunPaths | None
     run_records: tuple[Mapping[str, Any], ...]
-    run_facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def diff(self, iteration: int | None) -> str:
@@ -76,9 +73,9 @@ def read_run(path: Path, with_holdout: bool = False) -> RunFiles:
     spec = _spec(state, log, notes)
     run = state.run(log.run_id) if log.run_id and _is_name(log.run_id) else None
     if run is None or not run.folder.is_dir():
-        return RunFiles(log, spec, {}, None, (), {}, tuple(notes))
+        return RunFiles(log, spec, {}, None, (), tuple(notes))
     facts = _facts(run, notes)
-    return RunFiles(log, spec, facts, run, _run_records(run, notes), _run_facts(run), tuple(notes[:MOST_NOTES]))
+    return RunFiles(log, spec, facts, run, _run_records(run, notes), tuple(notes[:MOST_NOTES]))
 
 
 def _is_name(text: str) -> bool:
@@ -120,11 +117,3 @@ def _run_records(run: RunPaths, notes: list[str]) -> tuple[Mapping[str, Any], ..
     except DataDamaged as damaged:
         notes.append(f"the run's records cannot be read to the end: {damaged.where}")
     return tuple(records)
-
-
-def _run_facts(run: RunPaths) -> Mapping[str, Any]:
-    try:
-        found = json.loads(run.run_json.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}

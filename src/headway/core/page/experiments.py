@@ -71,10 +71,7 @@ def _article(page: Page, detail: Detail) -> Safe:
         ("Others", _others(experiment.metrics, page)),
         ("Gates", _gates(experiment.gates, experiment.gates_passed)),
         ("Verdicts", ", ".join(f"{n}: {r.verdict}" for n, r in (experiment.objective_results or {}).items())),
-        (
-            "Compared",
-            "; ".join(p.uncertainty or "" for p in experiment.comparisons if p.kind is not ComparisonKind.HOLDOUT),
-        ),
+        ("Compared", _compared(experiment)),
         ("Regressions", ", ".join(experiment.regressions or ())),
         ("Learnings", experiment.learnings if experiment.learnings != one.reason else None),
         ("Commit", one.commit or (ours.candidate if ours else None)),
