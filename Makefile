@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check check-all bench bench-decisions bench-start bench-store sample schemas lock clean
+.PHONY: setup demo test check check-all bench bench-decisions bench-start bench-report bench-store sample schemas lock clean
 
 setup: $(STAMP)
 
@@ -41,6 +41,9 @@ bench-start: setup
 
 bench-store: setup
 	$(BIN)/python bench/bench_store.py --race-seconds 60
+
+bench-report: setup
+	$(BIN)/python bench/bench_report.py
 
 sample: setup
 	$(BIN)/python bench/make_sample.py
