@@ -167,7 +167,8 @@ def _gains(alt: Any, bars: Iterable[GainBar], title: str) -> Any:
         y = alt.Y("position:N", title="experiment", sort=order, axis=axis)
     zero = alt.Chart(_rows([{"gain": 0}])).mark_rule(color=INK, aria=False).encode(x="gain:Q")
     spans = alt.Chart(data).transform_filter("datum.low != null && datum.high != null")
-    span = spans.mark_rule(color=COLOURS[Fate.KEPT], strokeWidth=2, aria=False).encode(x="low:Q", x2="high:Q", y=y)
+    stroke = {"strokeWidth": 2, "opacity": 1} if few else {"strokeWidth": 1, "opacity": 0.3}
+    span = spans.mark_rule(color=COLOURS[Fate.KEPT], aria=False, **stroke).encode(x="low:Q", x2="high:Q", y=y)
     point = alt.Chart(data).mark_point(
         filled=True, opacity=1, size=70 if few else 20, color=COLOURS[Fate.KEPT], aria=False
     )
