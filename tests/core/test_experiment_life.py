@@ -142,10 +142,9 @@ def test_a_failed_gate_on_any_sample_decides_at_once() -> None:
 # What the agent says
 
 
-@pytest.mark.parametrize("status", [TurnStatus.REFUSED, TurnStatus.TIMED_OUT])
-def test_a_turn_that_came_to_nothing_by_its_own_fault_is_an_error(status: TurnStatus) -> None:
+def test_a_hypothesis_that_the_agent_refuses_is_an_error() -> None:
     """With the agent's reason and what it learned; no second turn."""
-    found = ended(step(turn(status=status, reason="conflict in src/sort.py", learnings="too late")))
+    found = ended(step(turn(status=TurnStatus.REFUSED, reason="conflict in src/sort.py", learnings="too late")))
     assert (found.outcome, found.error_message, found.learnings) == ("error", "conflict in src/sort.py", "too late")
 
 
@@ -156,11 +155,14 @@ def test_a_need_found_midway_defers_the_experiment_and_names_the_dependency() ->
     assert found.deferred_reason == "needs an unapproved dependency: numpy, scipy"
 
 
+@pytest.mark.parametrize("status", [TurnStatus.FAILED, TurnStatus.TIMED_OUT])
 @pytest.mark.parametrize(("attempts", "returns"), [(None, True), (1, True), (2, False)])
-def test_an_agents_failure_gives_the_hypothesis_back_until_the_third(attempts: int | None, returns: bool) -> None:
-    """A crash or a missing login is no experiment; after three tries it is dropped for good."""
+def test_an_agents_failure_gives_the_hypothesis_back_until_the_third(
+    attempts: int | None, returns: bool, status: TurnStatus
+) -> None:
+    """A crash, a missing login or a limit is no experiment; after three tries it is dropped for good."""
     item = an_item(headway={} if attempts is None else {"attempts": attempts})
-    found = dropped(step(turn(status=TurnStatus.FAILED, reason="no login"), item=item))
+    found = dropped(step(turn(status=status, reason="no login"), item=item))
     assert found.returns_to_backlog is returns
     assert "no login" in found.reason
 

@@ -55,6 +55,7 @@ from headway.core.events import (
     says_nothing_of_the_code,
     to_record,
 )
+from headway.core.experiment_life import MAX_AGENT_FAILURES
 from headway.core.log_view import Log, coalesced, edited, reference_of
 from headway.core.plan import plan
 from headway.core.records import Approval, Baseline, Entry, Outcome, to_row
@@ -374,8 +375,10 @@ class Loop:
                 self._measured.pop(trees)
 
     def _count_failure(self, event: AgentTurnEnded) -> None:
-        if event.status is TurnStatus.FAILED:
-            self._agent_failures, self._agent_trouble = self._agent_failures + 1, event.reason
+        if event.status in (TurnStatus.FAILED, TurnStatus.TIMED_OUT):
+            standing = event.trouble is not None and event.trouble.is_standing
+            self._agent_failures = max(self._agent_failures + 1, MAX_AGENT_FAILURES if standing else 0)
+            self._agent_trouble = event.reason
         else:
             self._agent_failures = 0
 
