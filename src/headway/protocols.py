@@ -27,6 +27,7 @@ class ProgramEnd:
         result: what the program wrote to the file that `HEADWAY_RESULT` names, when that is a JSON object.
         elapsed_seconds: wall time.
         stdout: file with all of standard output; None where the program never started.
+        stderr: the last lines of standard error alone.
     """
 
     ended: str
@@ -36,6 +37,7 @@ class ProgramEnd:
     result: Mapping[str, Any] = field(default_factory=dict)
     elapsed_seconds: float = 0.0
     stdout: Path | None = None
+    stderr: str = ""
 
 
 class TurnTools(Protocol):

@@ -201,12 +201,18 @@ def _agent_failed(experiment: Experiment, reason: str, world: World) -> Conclude
 
 
 def _usd_left(experiment: Experiment, world: World) -> float | None:
-    """Give what the turns on one hypothesis may still cost of `agent.max_cost_usd`; None where there is no limit."""
+    """Give what the turns on one hypothesis may still cost of `agent.max_cost_usd`; None where there is no limit.
+
+    A turn whose cost is unknown leaves nothing: it may have cost all of it.
+    """
     limit = world.spec.agent.max_cost_usd if world.spec.agent else None
     if limit is None:
         return None
     turns = [e for e in world.results.values() if isinstance(e, AgentTurnEnded) and e.iteration == experiment.iteration]
-    return max(limit - sum(t.usd or 0.0 for t in turns), 0.0)
+    costs = [t.usd for t in turns]
+    if None in costs:
+        return 0.0
+    return max(limit - sum(usd for usd in costs if usd is not None), 0.0)
 
 
 def _session_after(before: AgentSession | None, turn: AgentTurnEnded) -> AgentSession | None:

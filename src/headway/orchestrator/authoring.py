@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway.adapters.job_folder import JobExit, JobKind, JobOrder, JobState, JobStatus, read_bounded
+from headway.adapters.job_folder import JobExit, JobKind, JobOrder, JobState, JobStatus, last_lines, read_bounded
 from headway.adapters.private_repository import Conflict
 from headway.adapters.workspaces.worktree import Tree
 from headway.core.actions import Author
@@ -21,6 +21,7 @@ from headway.store.paths import ensure_folder
 
 RESULT_FILE = "result.json"
 RESULT_BYTES = 1 << 20
+LAST_LINES = 5
 
 
 class TurnClosed(Exception):
@@ -131,10 +132,11 @@ def _program_end(end: JobExit) -> ProgramEnd:
         ended=end.status.value,
         code=end.code,
         output=read_bounded(end.stdout_path, 16 << 10, 64 << 10) if end.stdout_path.exists() else "",
-        last_words=last_words(end, 5),
+        last_words=last_words(end, LAST_LINES),
         result=_result(end.folder / RESULT_FILE),
         elapsed_seconds=end.elapsed_seconds,
         stdout=end.stdout_path if end.stdout_path.exists() else None,
+        stderr=last_lines(end.stderr_path, LAST_LINES).strip() if end.stderr_path.exists() else "",
     )
 
 

@@ -103,6 +103,7 @@ def _program_end(end: JobExit, result: Path) -> ProgramEnd:
         result=said if isinstance(said, dict) else {},
         elapsed_seconds=end.elapsed_seconds,
         stdout=end.stdout_path if end.stdout_path.exists() else None,
+        stderr=last_lines(end.stderr_path, LAST_LINES).strip() if end.stderr_path.exists() else "",
     )
 
 

@@ -7,13 +7,13 @@ Source: AGENT-CLIS section 8 (the adapter contract); DESIGN section 8.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from headway.adapters.agent_programs.answers import Closing, closing_of
 from headway.adapters.agent_programs.prices import price_of
-from headway.adapters.agent_programs.said import Said, events_of
-from headway.adapters.agent_programs.troubles import trouble_in, trouble_in_place_of_an_answer
+from headway.adapters.agent_programs.said import Complaint, Said, events_of
+from headway.adapters.agent_programs.troubles import code_in, complaint_of, trouble_in, trouble_in_place_of_an_answer
 from headway.core.agent_turns import AgentSession, CostBasis, TokenUsage, Trouble
 from headway.core.events import TurnStatus
 from headway.protocols import Attempt, ProgramEnd, Turn, TurnTools
@@ -123,7 +123,7 @@ def _cost(program: AgentProgram, said: Said, usage: TokenUsage | None) -> tuple[
     if usage is not None and usage.total == 0 and not said.was_answered:
         return 0.0, CostBasis.REPORTED
     if said.usd:
-        return said.usd, CostBasis.REPORTED
+        return said.usd, CostBasis.REPORTED if said.is_over else CostBasis.AT_LEAST
     if usage is None:
         return None, CostBasis.UNKNOWN
     priced = price_of(usage, said.model or program.model, program.provider)
@@ -164,7 +164,7 @@ def _without_last_word(program: AgentProgram, end: ProgramEnd, said: Said) -> tu
     if said.complaint is not None:
         trouble, words = said.complaint.trouble, said.complaint.words
     else:  # what stands on standard error after an answer may be anything
-        told = None if said.was_answered else trouble_in(end.last_words)
+        told = None if said.was_answered else trouble_in(end.stderr)
         trouble, words = told or Trouble.CRASHED, end.last_words or "it said nothing"
     return TurnStatus.FAILED, trouble, f"{program.name} ended without its last word ({how}): {words}"
 
@@ -172,6 +172,8 @@ def _without_last_word(program: AgentProgram, end: ProgramEnd, said: Said) -> tu
 def _cut_short(program: AgentProgram, end: ProgramEnd, said: Said) -> tuple[TurnStatus, Trouble, str]:
     """Judge a turn that headway's own limit ended: was the model's service at fault, or the work too long?"""
     after = f"after {end.elapsed_seconds:.0f} s"
+    if said.complaint is None and not said.is_tool_running:
+        said = replace(said, complaint=_complaint_beside(end, said))
     if said.complaint is not None:
         reason = f"{program.name} was still waiting {after}: {said.complaint.words}"
         return TurnStatus.FAILED, said.complaint.trouble, reason
@@ -181,4 +183,17 @@ def _cut_short(program: AgentProgram, end: ProgramEnd, said: Said) -> tuple[Turn
             return TurnStatus.TIMED_OUT, Trouble.LIMIT, reason
         reason = f"the model of {program.name} gave no answer within agent.idle_timeout_seconds; ended {after}"
         return TurnStatus.FAILED, Trouble.UNAVAILABLE, reason
+    if not said.was_answered:
+        reason = f"the model of {program.name} gave no answer within agent.timeout_seconds; ended {after}"
+        return TurnStatus.FAILED, Trouble.UNAVAILABLE, reason
     return TurnStatus.TIMED_OUT, Trouble.LIMIT, f"{program.name} ran into agent.timeout_seconds; ended {after}"
+
+
+def _complaint_beside(end: ProgramEnd, said: Said) -> Complaint | None:
+    """Give what a program said on standard error of a service that it was asking again; None: nothing of the kind.
+
+    Once the model answered, only an HTTP status counts: words about a network may be a tool's.
+    """
+    if code_in(end.stderr) is not None or (not said.was_answered and trouble_in(end.stderr) is not None):
+        return complaint_of(end.stderr)
+    return None

@@ -9,7 +9,8 @@ from headway.core.agent_turns import Trouble
 CODE: Final = re.compile(r"(?:status(?: code)?|code|rejected|error)\W{0,4}(?:is |was )?\(?(\d{3})\b", re.IGNORECASE)
 UNREACHED: Final = re.compile(
     r"connection (?:failed|refused|error|reset)|unable to connect|could not connect|fetch failed|ECONN|ENOTFOUND|"
-    r"network|timed? ?out|disconnected|terminated|high demand|overloaded|temporarily|malformed response|stream closed",
+    r"network|EAI_AGAIN|timed? ?out|disconnected|terminated|high demand|overloaded|temporarily|malformed response|"
+    r"stream closed",
     re.IGNORECASE,
 )
 LIMITED: Final = re.compile(r"rate.?limit|usage limit|hit your (?:\w+ )?limit|too many requests|quota", re.IGNORECASE)
@@ -36,11 +37,17 @@ def trouble_of_code(code: int) -> Trouble:
     return Trouble.BAD_REQUEST if 400 <= code < 500 and code not in (408, 409) else Trouble.UNAVAILABLE
 
 
+def code_in(words: str) -> int | None:
+    """Give the HTTP status of an error that a message tells of; None where it tells of none."""
+    codes = [int(found) for found in CODE.findall(words)]
+    return next((code for code in codes if 400 <= code < 600), None)
+
+
 def trouble_in(words: str) -> Trouble | None:
     """Give the trouble that a program's error message tells of; None where it tells of none that is known."""
-    found = CODE.search(words)
-    if found and int(found.group(1)) >= 400:
-        return trouble_of_code(int(found.group(1)))
+    code = code_in(words)
+    if code is not None:
+        return trouble_of_code(code)
     for pattern, trouble in (
         (LIMITED, Trouble.RATE_LIMITED),
         (NO_LOGIN, Trouble.AUTH),

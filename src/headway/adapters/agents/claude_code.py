@@ -1,8 +1,9 @@
 """The `claude-code` agent: Anthropic's Claude Code, called as `claude -p` with a stream of JSON events.
 
 It reports tokens and cost, takes limits of turns and of money, goes on with a conversation by its id, and answers by a
-schema. An API error comes as `subtype: success` with `is_error: true`; what a run used stands in `modelUsage`, for
-`usage` can lag behind.
+schema. An API error comes as `subtype: success` with `is_error: true`. What a turn used stands in
+`model_usage_since_last_result`: `usage` can lag behind, and `modelUsage` and `total_cost_usd` are those of the whole
+conversation.
 
 Source: AGENT-CLIS sections 3 to 5; tried with version 2.1.332.
 """
@@ -76,7 +77,7 @@ class ClaudeCodeAgent:
         stream = _Stream()
         for event in events:
             stream.hear(event)
-        return stream.said()
+        return stream.said(is_resumed=session is not None)
 
 
 @dataclass
@@ -90,6 +91,7 @@ class _Stream:
     was_answered: bool = False
     result: Mapping[str, Any] | None = None
     open_tools: dict[str, str] = field(default_factory=dict)
+    stopped: set[str] = field(default_factory=set)
     denied: list[str] = field(default_factory=list)
     edited: bool = False
     spent: dict[str, TokenUsage] = field(default_factory=dict)
@@ -103,6 +105,8 @@ class _Stream:
                 self.complaint = complaint_of(f"API error {status or ''} {words}, asked again", status or None)
             case "system", "permission_denied":
                 self.denied.append(text(event, "tool_name"))
+            case "system", "task_notification" if text(event, "status") == "stopped":
+                self.stopped.add(text(event, "tool_use_id"))
             case "assistant", _:
                 self._hear_model(part(event, "message"))
             case "user", _:
@@ -123,11 +127,17 @@ class _Stream:
                 self.open_tools[text(block, "id")] = text(block, "name")
 
     def _hear_tool(self, block: Mapping[str, Any]) -> None:
+        if text(block, "tool_use_id") in self.stopped:  # the program was told to end while it ran
+            return
         name = self.open_tools.pop(text(block, "tool_use_id"), "")
         self.edited |= name in EDITORS and not block.get("is_error")
 
-    def said(self) -> Said:
-        """Give what it all says."""
+    def said(self, is_resumed: bool) -> Said:
+        """Give what it all says.
+
+        Args:
+            is_resumed: the turn went on with an earlier conversation.
+        """
         result = self.result
         if result is None:
             partial = TokenUsage()
@@ -144,14 +154,15 @@ class _Stream:
                 is_tool_running=bool(self.open_tools),
             )
         denied = [text(d, "tool_name") for d in parts(result.get("permission_denials"))]
+        usage, usd = _spent(result, is_resumed)
         return Said(
             is_over=True,
             end=_end_of(result),
             complaint=self.complaint,
             final_text=text(result, "result") or self.words,
             answer=part(result, "structured_output"),
-            usage=_of_models(part(result, "modelUsage")),
-            usd=dollars(result, "total_cost_usd"),
+            usage=usage,
+            usd=usd,
             model=self.model,
             session=self.session,
             turns=count(result, "num_turns"),
@@ -188,6 +199,20 @@ def _of_api(usage: Mapping[str, Any]) -> TokenUsage:
         cache_write=count(usage, "cache_creation_input_tokens"),
         output=count(usage, "output_tokens"),
     )
+
+
+def _spent(result: Mapping[str, Any], is_resumed: bool) -> tuple[TokenUsage, float | None]:
+    """Give what a turn used, and its cost.
+
+    A version that does not tell a turn's share of a conversation apart is taken at its `usage`, without a cost.
+    """
+    models = result.get("model_usage_since_last_result")
+    if isinstance(models, Mapping):
+        costs = [dollars(part(models, name), "costUSD") for name in models]
+        return _of_models(models), None if None in costs else round(sum(c for c in costs if c is not None), 6)
+    if is_resumed:
+        return _of_api(part(result, "usage")), None
+    return _of_models(part(result, "modelUsage")), dollars(result, "total_cost_usd")
 
 
 def _of_models(models: Mapping[str, Any]) -> TokenUsage:
