@@ -194,7 +194,7 @@ class Conclude:
 
 @dataclass(frozen=True)
 class Wait:
-    """Nothing can start now; something is under way."""
+    """Nothing can start now: something is under way, or the agent is left alone for a while."""
 
     on: tuple[str, ...]
     id: str = "wait"

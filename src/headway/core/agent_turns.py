@@ -25,6 +25,11 @@ class Trouble(StrEnum):
         """Say whether asking again gives the same until a person mends something."""
         return self in (Trouble.AUTH, Trouble.BAD_REQUEST, Trouble.DENIED, Trouble.NO_PROGRAM)
 
+    @property
+    def is_passing(self) -> bool:
+        """Say whether asking again later may do: the model's service is at fault, for now."""
+        return self in (Trouble.RATE_LIMITED, Trouble.UNAVAILABLE)
+
 
 class CostBasis(StrEnum):
     """Where an agent's cost comes from."""

@@ -20,6 +20,7 @@ from headway.core.actions import (
     MergeRunnerUp,
     PrepareCheckout,
 )
+from headway.core.agent_health import MAX_AGENT_FAILURES
 from headway.core.agent_turns import AgentSession
 from headway.core.events import (
     AgentTurnEnded,
@@ -47,7 +48,6 @@ from headway.core.session_words import Ended, ReferenceBroken, Session, Take
 from headway.core.world import MeasuredPair, World
 
 MAX_NO_CHANGE_TURNS = 3
-MAX_AGENT_FAILURES = 3
 TREE_GONE = "the folder that the agent worked in is gone: the agent, or somebody else, removed it"
 
 
@@ -102,8 +102,8 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
         if not isinstance(turn, AgentTurnEnded):
             if usd_left is not None and usd_left <= 0 and attempt > 1:
                 return unrepaired or _dropped(experiment, "the money for one hypothesis is spent")
-            if world.agent_failures >= MAX_AGENT_FAILURES:
-                return unrepaired or _dropped(experiment, world.agent_trouble, returns=True)
+            if world.agent.failures >= MAX_AGENT_FAILURES:
+                return unrepaired or _dropped(experiment, world.agent.trouble, returns=True)
             return Author(
                 experiment.iteration,
                 attempt,
@@ -115,7 +115,7 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
                 usd_left,
             )
         if turn.status in (TurnStatus.FAILED, TurnStatus.TIMED_OUT):
-            return unrepaired or _agent_failed(experiment, turn.reason, world)
+            return unrepaired or _turn_failed(experiment, turn, world)
         if turn.status is TurnStatus.NEEDS_DEPENDENCY:
             return _ended_by_turn(experiment, turn)
         if turn.status is not TurnStatus.COMPLETED:
@@ -189,13 +189,20 @@ def _dropped(experiment: Experiment, reason: str, returns: bool = False) -> Conc
     return Conclude(HypothesisDropped(iteration=experiment.iteration, reason=reason, returns_to_backlog=returns))
 
 
+def _turn_failed(experiment: Experiment, turn: AgentTurnEnded, world: World) -> Conclude:
+    """Give a hypothesis back whose turn came to nothing; what a model's service does is no fault of the hypothesis."""
+    if turn.trouble is not None and turn.trouble.is_passing:
+        return _dropped(experiment, turn.reason, returns=True)
+    return _agent_failed(experiment, turn.reason, world)
+
+
 def _agent_failed(experiment: Experiment, reason: str, world: World) -> Conclude:
     """Give a hypothesis back whose agent failed: that is no experiment; after three tries it is dropped for good.
 
     While the agent fails in a row and the run is about to be blocked, that is no fault of the hypothesis: it stays.
     """
     tries = ((experiment.item.headway.attempts if experiment.item.headway else 0) or 0) + 1
-    if tries >= MAX_AGENT_FAILURES and world.agent_failures < MAX_AGENT_FAILURES:
+    if tries >= MAX_AGENT_FAILURES and world.agent.failures < MAX_AGENT_FAILURES:
         return _dropped(experiment, f"the agent failed {tries} times on it: {reason}")
     return _dropped(experiment, reason, returns=True)
 
