@@ -169,7 +169,7 @@ def test_a_service_that_says_nothing_more_is_waited_for_no_longer_than_the_idle_
     program: Program, failure: str, tmp_path: Path, server: ModelServer
 ) -> None:
     """Without an answer and in the midst of one; what it cost is unknown, not nothing."""
-    attempt, _ = one_turn(program, tmp_path, server.url(failure), idle=15.0 if program in (GEMINI, OPENCODE) else 8.0)
+    attempt, _ = one_turn(program, tmp_path, server.url(failure), idle=30.0 if program in (GEMINI, OPENCODE) else 8.0)
     assert (attempt.status, attempt.trouble) == (TurnStatus.FAILED, Trouble.UNAVAILABLE)
     assert (attempt.usd, attempt.cost_basis) == (None, CostBasis.UNKNOWN)
 
@@ -246,9 +246,11 @@ def test_nothing_that_a_program_started_outlives_its_turn(
     program: Program, script: str, tmp_path: Path, server: ModelServer
 ) -> None:
     """Neither what it left in the background, nor a command at which headway's limit found it."""
-    idle = 15.0 if program in (GEMINI, OPENCODE) else 8.0
+    idle = 30.0 if program in (GEMINI, OPENCODE) else 8.0
     attempt, _ = one_turn(program, tmp_path, server.url(script), idle=idle if script == "long-tool" else IDLE_SECONDS)
-    expected = TurnStatus.TIMED_OUT if script == "long-tool" and program is not CODEX else attempt.status
+    expected = TurnStatus.TIMED_OUT if script == "long-tool" else TurnStatus.COMPLETED
+    if script == "long-tool" and program is OPENCODE:  # its stream does not tell a silent tool from a silent model
+        expected = TurnStatus.FAILED
     assert attempt.status is expected, attempt.reason
     lines = [supervisor.command_line(pid) for pid in supervisor.all_pids()]
     assert not [line for line in lines if LEFT_RUNNING in line or "time.sleep(4128)" in line]

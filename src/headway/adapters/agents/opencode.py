@@ -2,7 +2,8 @@
 
 It reports tokens and cost of each step, and goes on with a conversation by its id. It takes no schema, counts no turns
 for its caller and takes no limit of money. It asks a failing service again without a word, and begins a step anew for
-ever, at once, where streams are cut: headway's limits end that. Its last word is a step that says `stop`.
+ever, at once, where streams are cut: headway's limits end that. Its last word is a step that says `stop`. A tool is
+told of when it has ended, so a silent one looks like a silent model.
 
 Source: AGENT-CLIS sections 3 to 5; tried with version 1.18.33.
 """
@@ -75,7 +76,6 @@ class _Stream:
     complaint: Complaint | None = None
     is_over: bool = False
     steps: int = 0
-    in_step: bool = False
     used: TokenUsage = field(default_factory=TokenUsage)
     usd: float = 0.0
     has_unknown: bool = False
@@ -85,7 +85,7 @@ class _Stream:
         self.session = text(event, "sessionID") or self.session
         match text(event, "type"):
             case "step_start":
-                self.in_step, self.is_over, self.complaint = True, False, None
+                self.is_over, self.complaint = False, None
             case "text":
                 self.words = text(part(event, "part"), "text")
             case "step_finish":
@@ -95,7 +95,7 @@ class _Stream:
 
     def _finish(self, step: Mapping[str, Any]) -> None:
         reason = text(step, "reason")
-        self.in_step, self.steps = False, self.steps + 1
+        self.steps += 1
         self.is_over = reason not in (GOES_ON, CUT)
         if reason == CUT:
             self.complaint, self.has_unknown = Complaint(Trouble.UNAVAILABLE, "the answer's stream was cut"), True
@@ -117,7 +117,6 @@ class _Stream:
             session=self.session,
             turns=self.steps or None,
             was_answered=self.steps > 0,
-            is_tool_running=self.in_step,
         )
 
 
