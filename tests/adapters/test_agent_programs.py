@@ -116,6 +116,17 @@ def test_a_tool_that_was_refused_beside_an_edit_is_told_and_fails_nothing(tmp_pa
     assert attempt(tmp_path, "claude-code", [ANSWERED, denied]).trouble is Trouble.DENIED
 
 
+def test_a_command_that_was_stopped_with_its_program_was_running(tmp_path: Path) -> None:
+    """The program, told to end, still tells of its command's end; the limit was the command's, not the model's."""
+    use = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    asked = {"type": "assistant", "message": {"model": "m", "id": "m1", "content": [use]}}
+    stopped = {"type": "system", "subtype": "task_notification", "tool_use_id": "t", "status": "stopped"}
+    told = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "is_error": True}]}}
+    end: dict[str, Any] = {"ended": "idle_timeout", "code": 124}
+    assert attempt(tmp_path, "claude-code", [asked, stopped, told], **end).trouble is Trouble.LIMIT
+    assert attempt(tmp_path, "claude-code", [asked, told], **end).trouble is Trouble.UNAVAILABLE
+
+
 def test_a_version_that_tells_only_the_whole_conversation_is_priced_by_its_turn(tmp_path: Path) -> None:
     """Of a resumed conversation the totals hold what was paid before."""
     whole = {
