@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+AGENTS := .agents
 
-.PHONY: setup demo test check check-all bench bench-decisions bench-start bench-report bench-store sample schemas lock clean
+.PHONY: setup demo test check check-all bench bench-decisions bench-start bench-report bench-store sample schemas lock clean agents agents-npm test-agents
 
 setup: $(STAMP)
 
@@ -20,6 +21,29 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+# Real programs for the tests of the native agents, in a folder of the project's own: `agents` needs pip alone.
+agents: $(AGENTS)/.pip
+
+$(AGENTS)/.pip: requirements/agents.lock | $(STAMP)
+	rm -rf $(AGENTS)/pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps \
+		--require-hashes --target $(AGENTS)/pip -r requirements/agents.lock
+	mkdir -p $(AGENTS)/bin
+	ln -sf ../pip/claude_agent_sdk/_bundled/claude ../pip/codex_cli_bin/bin/codex $(AGENTS)/bin/
+	touch $@
+
+agents-npm: $(AGENTS)/.npm
+
+$(AGENTS)/.npm: requirements/agents-npm/package-lock.json
+	mkdir -p $(AGENTS)/npm $(AGENTS)/bin
+	cp requirements/agents-npm/package.json requirements/agents-npm/package-lock.json $(AGENTS)/npm/
+	npm install --prefix $(AGENTS)/npm --no-audit --no-fund --silent
+	ln -sf ../npm/node_modules/.bin/gemini ../npm/node_modules/.bin/opencode $(AGENTS)/bin/
+	touch $@
+
+test-agents: setup agents agents-npm
+	$(BIN)/python -m pytest -m agents
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -60,4 +84,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) build dist state/demo .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(AGENTS) build dist state/demo .mypy_cache .ruff_cache .hypothesis

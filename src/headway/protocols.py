@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from headway.core.agent_turns import AgentSession, CostBasis, TokenUsage, Trouble
 from headway.core.events import TurnStatus
 from headway.core.records import BacklogItem
 from headway.core.spec import Agent as AgentSpec
@@ -25,6 +26,8 @@ class ProgramEnd:
         last_words: the last lines of standard error, else of standard output.
         result: what the program wrote to the file that `HEADWAY_RESULT` names, when that is a JSON object.
         elapsed_seconds: wall time.
+        stdout: file with all of standard output; None where the program never started.
+        stderr: the last lines of standard error alone.
     """
 
     ended: str
@@ -33,6 +36,8 @@ class ProgramEnd:
     last_words: str
     result: Mapping[str, Any] = field(default_factory=dict)
     elapsed_seconds: float = 0.0
+    stdout: Path | None = None
+    stderr: str = ""
 
 
 class TurnTools(Protocol):
@@ -43,8 +48,23 @@ class TurnTools(Protocol):
         """Give the folder to edit: the reference's files, nothing else."""
         ...
 
-    def run_program(self, command: str, stdin: str, env: Mapping[str, str]) -> ProgramEnd:
-        """Run a shell command in the tree, in its own process group, with the turn's idle and total limits."""
+    @property
+    def folder(self) -> Path:
+        """Give a folder of this turn's own, outside the tree, for files that the program is to read or to leave."""
+        ...
+
+    def run_program(
+        self, command: str | Sequence[str], stdin: str, env: Mapping[str, str], label: str = ""
+    ) -> ProgramEnd:
+        """Run a program in the tree, in its own process group, with the turn's idle and total limits.
+
+        Args:
+            command: a shell command, or a program and its arguments, which no shell sees.
+            stdin: all that it may read.
+            env: variables beside those that every agent gets.
+            label: tells a turn's programs apart, where it runs more than one: the result of one that ended before a
+                crash of headway is taken up by it.
+        """
         ...
 
     def apply_patch(self, patch: bytes) -> str | None:
@@ -58,13 +78,25 @@ class TurnTools(Protocol):
 
 @dataclass(frozen=True)
 class Turn:
-    """What one turn is about."""
+    """What one turn is about.
+
+    Args:
+        iteration: number of the experiment.
+        attempt: of the turn within it, from 1.
+        item: the hypothesis.
+        brief: what the agent is told.
+        is_repair: it is to mend what it left in the attempt before.
+        session: the conversation to go on with, for a repair; the brief says all that is needed without it, too.
+        usd_left: what the hypothesis may still cost; None: no limit.
+    """
 
     iteration: int
     attempt: int
     item: BacklogItem
     brief: str
     is_repair: bool
+    session: AgentSession | None = None
+    usd_left: float | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +111,12 @@ class Attempt:
         tokens: spent, None when unknown.
         usd: spent, None when unknown; 0 only when it is known to be nothing.
         elapsed_seconds: wall time of its program.
+        trouble: what kept it from its end, for a turn that failed or ran into a limit.
+        usage: `tokens` by kind.
+        cost_basis: where `usd` comes from.
+        session: id of the conversation, for a repair to go on with.
+        turns: how often the model was asked.
+        denials: what the program was not permitted to do.
     """
 
     status: TurnStatus
@@ -89,6 +127,12 @@ class Attempt:
     tokens: int | None = None
     usd: float | None = None
     elapsed_seconds: float = 0.0
+    trouble: Trouble | None = None
+    usage: TokenUsage | None = None
+    cost_basis: CostBasis = CostBasis.UNKNOWN
+    session: str = ""
+    turns: int | None = None
+    denials: tuple[str, ...] = ()
 
 
 class Agent(Protocol):

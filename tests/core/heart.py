@@ -26,6 +26,7 @@ from headway.core.actions import (
     Stop,
     Wait,
 )
+from headway.core.agent_health import AgentHealth
 from headway.core.apply import apply
 from headway.core.backlog import hypothesis_id
 from headway.core.edits import AppendExperiment, Edit, ReplaceExperiment, SetSection
@@ -281,7 +282,7 @@ class Story:
         self.measured: dict[tuple[str, str], MeasuredPair] = {}
         self.trees: dict[int, tuple[str, str]] = {}
         self.highest = 0
-        self.failures, self.trouble = 0, ""
+        self.agent = AgentHealth()
         self.budget_left: float | None = None
 
     @property
@@ -299,8 +300,7 @@ class Story:
             stop=self.stop,
             budget_left=self.budget_left,
             agent_can_retry=self.can_retry,
-            agent_failures=self.failures,
-            agent_trouble=self.trouble,
+            agent=self.agent,
         )
 
     def plan(self, now: float = 0.0) -> tuple[Action, ...]:
@@ -350,8 +350,7 @@ class Story:
                 self.trees[event.iteration] = (event.base_tree, event.tree)
             self._remember(event.iteration)
         if isinstance(event, AgentTurnEnded):
-            failed = event.status is TurnStatus.FAILED
-            self.failures, self.trouble = (self.failures + 1, event.reason) if failed else (0, "")
+            self.agent = self.agent.after(event, 0.0)
         if isinstance(event, BatchEnded):
             self.jobs = {key: job for key, job in self.jobs.items() if job.state is JobState.RUNNING}
 
@@ -398,7 +397,7 @@ class Story:
                 if isinstance(event, ExperimentEvent) and event.iteration == iteration:
                     story.commit(apply(story.log, event, story.world))
                     story.note(event)
-        story.failures, story.trouble = 0, ""
+        story.agent = AgentHealth()
         return story
 
 

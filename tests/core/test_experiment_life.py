@@ -13,6 +13,8 @@ from headway.core.actions import (
     MergeRunnerUp,
     PrepareCheckout,
 )
+from headway.core.agent_health import AgentHealth
+from headway.core.agent_turns import AgentSession, TokenUsage, Trouble
 from headway.core.events import (
     CandidateBuilt,
     ExperimentEnded,
@@ -142,10 +144,9 @@ def test_a_failed_gate_on_any_sample_decides_at_once() -> None:
 # What the agent says
 
 
-@pytest.mark.parametrize("status", [TurnStatus.REFUSED, TurnStatus.TIMED_OUT])
-def test_a_turn_that_came_to_nothing_by_its_own_fault_is_an_error(status: TurnStatus) -> None:
+def test_a_hypothesis_that_the_agent_refuses_is_an_error() -> None:
     """With the agent's reason and what it learned; no second turn."""
-    found = ended(step(turn(status=status, reason="conflict in src/sort.py", learnings="too late")))
+    found = ended(step(turn(status=TurnStatus.REFUSED, reason="conflict in src/sort.py", learnings="too late")))
     assert (found.outcome, found.error_message, found.learnings) == ("error", "conflict in src/sort.py", "too late")
 
 
@@ -156,11 +157,14 @@ def test_a_need_found_midway_defers_the_experiment_and_names_the_dependency() ->
     assert found.deferred_reason == "needs an unapproved dependency: numpy, scipy"
 
 
+@pytest.mark.parametrize("status", [TurnStatus.FAILED, TurnStatus.TIMED_OUT])
 @pytest.mark.parametrize(("attempts", "returns"), [(None, True), (1, True), (2, False)])
-def test_an_agents_failure_gives_the_hypothesis_back_until_the_third(attempts: int | None, returns: bool) -> None:
-    """A crash or a missing login is no experiment; after three tries it is dropped for good."""
+def test_an_agents_failure_gives_the_hypothesis_back_until_the_third(
+    attempts: int | None, returns: bool, status: TurnStatus
+) -> None:
+    """A crash, a missing login or a limit is no experiment; after three tries it is dropped for good."""
     item = an_item(headway={} if attempts is None else {"attempts": attempts})
-    found = dropped(step(turn(status=TurnStatus.FAILED, reason="no login"), item=item))
+    found = dropped(step(turn(status=status, reason="no login"), item=item))
     assert found.returns_to_backlog is returns
     assert "no login" in found.reason
 
@@ -168,7 +172,7 @@ def test_an_agents_failure_gives_the_hypothesis_back_until_the_third(attempts: i
 def test_an_agent_that_fails_whatever_it_is_asked_costs_no_hypothesis() -> None:
     """Three failures in a row block the run; the hypothesis that was asked for last goes back, whatever its tries."""
     item = an_item(headway={"attempts": 2})
-    found = dropped(step(turn(status=TurnStatus.FAILED, reason="not found"), item=item, agent_failures=3))
+    found = dropped(step(turn(status=TurnStatus.FAILED, reason="not found"), item=item, agent=AgentHealth(3)))
     assert (found.reason, found.returns_to_backlog) == ("not found", True)
 
 
@@ -176,8 +180,8 @@ def test_an_agent_that_fails_on_everything_costs_no_hypothesis_its_place() -> No
     """While the run is about to be blocked for it, the third failure is no fault of the hypothesis."""
     item = an_item(headway={"attempts": 2})
     failed = turn(status=TurnStatus.FAILED, reason="no login")
-    assert dropped(step(failed, item=item, agent_failures=3)).returns_to_backlog
-    assert not dropped(step(failed, item=item, agent_failures=2)).returns_to_backlog
+    assert dropped(step(failed, item=item, agent=AgentHealth(3))).returns_to_backlog
+    assert not dropped(step(failed, item=item, agent=AgentHealth(2))).returns_to_backlog
 
 
 def test_a_tree_that_is_gone_when_its_turn_is_over_is_the_turns_failure() -> None:
@@ -187,9 +191,21 @@ def test_a_tree_that_is_gone_when_its_turn_is_over_is_the_turns_failure() -> Non
     assert not dropped(step(turn(), gone, item=an_item(headway={"attempts": 2}))).returns_to_backlog
 
 
+def test_what_a_models_service_does_is_no_fault_of_the_hypothesis() -> None:
+    """A rate limit gives it back, however often it met one."""
+    failed = turn(status=TurnStatus.FAILED, reason="429", trouble=Trouble.RATE_LIMITED)
+    assert dropped(step(failed, item=an_item(headway={"attempts": 9}))).returns_to_backlog
+
+
+def test_what_the_agent_was_not_permitted_stands_beside_its_empty_turn() -> None:
+    """Whoever reads why a hypothesis was dropped sees what would have to be allowed."""
+    found = dropped(step(turn(denials=("Bash",)), nothing_built(), agent_can_retry=False))
+    assert found.reason == "the turn changed nothing; the agent was not permitted: Bash"
+
+
 def test_no_further_turn_is_asked_of_an_agent_that_failed_three_times_in_a_row() -> None:
     """The hypothesis goes back as it is."""
-    found = dropped(step(agent_failures=3, agent_trouble="rate limit"))
+    found = dropped(step(agent=AgentHealth(3, "rate limit")))
     assert (found.reason, found.returns_to_backlog) == ("rate limit", True)
 
 
@@ -302,13 +318,41 @@ def test_a_repair_turn_that_leaves_no_candidate_leaves_the_first_ones_end(second
     assert (found.outcome, found.error_message) == ("error", "no JSON")
 
 
+def test_a_repair_goes_on_with_the_conversation_and_what_it_spent() -> None:
+    """Of a program that tells its tokens for the whole conversation, the next turn's are the difference."""
+    spent = TokenUsage(uncached=10, cache_read=4, cache_write=2, output=1)
+    failed = prepared(stage=Stage.BUILD, detail="boom")
+    found = step(turn(session="s-1", usage=spent), built(), failed)
+    assert isinstance(found, Author)
+    assert found.session == AgentSession(id="s-1", spent=spent)
+    twice = (turn(session="s-1", usage=spent), nothing_built(), turn(attempt=2, session="s-1", usage=spent))
+    again = step(*twice, built(attempt=2), failed.model_copy(update={"attempt": 2}))
+    assert isinstance(again, Author) and again.session == AgentSession(id="s-1", spent=spent.plus(spent))
+
+
+def test_a_turn_after_an_empty_one_begins_a_new_conversation() -> None:
+    """Only a repair goes on with what was said."""
+    found = step(turn(session="s-1"), nothing_built())
+    assert isinstance(found, Author) and found.session is None
+
+
+def test_a_turn_is_told_what_its_hypothesis_may_still_cost() -> None:
+    """The limit less what the turns before cost; a cost that is unknown leaves nothing."""
+    spec = a_run_spec(agent={"max_cost_usd": 1.0})
+    first = step(spec=spec)
+    assert isinstance(first, Author) and first.usd_left == 1.0
+    second = step(turn(usd=0.25), nothing_built(), spec=spec)
+    assert isinstance(second, Author) and second.usd_left == 0.75
+    assert dropped(step(turn(usd=None), nothing_built(), spec=spec)).reason == "the money for one hypothesis is spent"
+
+
 def test_a_repair_for_which_there_is_no_money_or_no_agent_is_not_begun() -> None:
     """The end is that of the first attempt."""
     known = (turn(usd=2.0), built(), prepared(stage=Stage.BUILD, detail="boom"))
     assert ended(step(*known, spec=a_run_spec(agent={"max_cost_usd": 1.0}))).outcome == "error"
     assert ended(step(*known, agent_can_retry=False)).outcome == "error"
     assert ended(step(*known, spec=a_run_spec(agent={"max_repairs": 0}))).outcome == "error"
-    assert ended(step(*known, agent_failures=3)).outcome == "error"
+    assert ended(step(*known, agent=AgentHealth(3))).outcome == "error"
 
 
 def test_a_repaired_candidate_is_measured_under_its_own_attempt() -> None:

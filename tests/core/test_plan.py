@@ -18,6 +18,8 @@ from headway.core.actions import (
     Stop,
     Wait,
 )
+from headway.core.agent_health import REST_SECONDS, AgentHealth
+from headway.core.agent_turns import Trouble
 from headway.core.events import (
     BatchEnded,
     CandidateIntegrated,
@@ -271,11 +273,21 @@ def test_a_hypothesis_on_which_the_agent_failed_three_times_is_dropped_for_good(
     story = a_story(ONE)
     for iteration in (1, 2, 3):
         story.tell(turn(iteration, status=TurnStatus.FAILED, reason="crash"))
-        story.failures = 0
+        story.agent = AgentHealth()
         story.settle()
     extension = story.log.run_state.headway if story.log.run_state else None
     assert extension is not None and [d.description for d in extension.dropped] == ["one"]
     assert story.log.backlog == ()
+
+
+def test_nothing_is_dispatched_while_an_agent_rests_from_its_models_service() -> None:
+    """After a rate limit the next hypothesis waits, then goes on; what is asked for is done at once."""
+    story = a_story(ONE).tell(turn(1, status=TurnStatus.FAILED, reason="429", trouble=Trouble.RATE_LIMITED))
+    story.settle()
+    assert story.plan(REST_SECONDS[0] - 1) == (Wait(()),)
+    assert [type(action) for action in story.plan(REST_SECONDS[0])] == [Dispatch]
+    story.stop = StopAsked("stop", "by hand")
+    assert [type(action) for action in story.plan(1)] == [Stop]
 
 
 # Integration

@@ -282,6 +282,14 @@ BROKEN: list[tuple[dict[str, Any], list[str]]] = [
     ({"agent": {"type": "patches", "options": {"branches": []}}}, ["agent.options.branches"]),
     ({"agent": {"type": "patches", "options": {"branches": "main"}}}, ["agent.options.branches"]),
     ({"agent": {"type": "patches", "options": {"folder": "p", "order": "x"}}}, ["agent.options.order"]),
+    ({"agent": {"type": "codex", "command": "codex"}}, ["agent.command"]),
+    ({"agent": {"type": "codex", "options": {"permission_mode": "auto"}}}, ["agent.options.permission_mode"]),
+    ({"agent": {"type": "codex", "options": {"sandbox": "off"}}}, ["agent.options.sandbox"]),
+    ({"agent": {"type": "claude-code", "options": {"permission_mode": "all"}}}, ["agent.options.permission_mode"]),
+    ({"agent": {"type": "claude-code", "options": {"user_settings": "no"}}}, ["agent.options.user_settings"]),
+    ({"agent": {"type": "claude-code", "options": {"allowed_tools": "Bash"}}}, ["agent.options.allowed_tools"]),
+    ({"agent": {"type": "gemini", "options": {"args": "-x"}}}, ["agent.options.args"]),
+    ({"agent": {"type": "opencode", "options": {"program": " "}}}, ["agent.options.program"]),
     ({"proposer": {"type": "patches"}}, ["proposer.type"]),
     ({"exemplars": {"known_bad": [{"patch": "a"}, {"note": "n"}]}}, ["exemplars.known_bad[1]"]),
     ({"exemplars": {"trivial": [{"patch": "a", "commit": "b"}]}}, ["exemplars.trivial[0]"]),
@@ -416,7 +424,7 @@ def test_a_spec_cannot_be_changed() -> None:
 
 def test_the_known_agents_are_those_that_have_options_listed() -> None:
     """Options are checked for the agents of this version; an unknown one keeps its own."""
-    assert set(AGENT_OPTIONS) == {"command", "patches"}
+    assert set(AGENT_OPTIONS) == {"command", "patches", "claude-code", "codex", "gemini", "opencode"}
     assert told(agent={"type": "elsewhere", "options": {"anything": 1}}) == []
 
 

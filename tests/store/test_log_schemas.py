@@ -223,9 +223,9 @@ EXTENSIONS: dict[str, set[str]] = {
     "experiments[].comparisons[]": {"k", "decision"},
     "experiments[].comparisons[].candidate": {"order", "started_at", "seeds"},
     "experiments[].comparisons[].reference": {"order", "started_at", "seeds"},
-    "run_state": {"totals", "stop", "dropped", "notices", "environment", "approved_deps", "thresholds"},
+    "run_state": {"totals", "stop", "dropped", "notices", "environment", "approved_deps", "effort", "thresholds"},
     "run_state.pending_waits[]": {"hypothesis", "iteration", "batch"},
-    "approval": {"approved_by", "uncapped_spend"},
+    "approval": {"approved_by", "planned", "uncapped_spend"},
     # not listed there: what else CP-1 has to keep for the rest of the run
     "baseline": {
         "order",

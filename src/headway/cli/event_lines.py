@@ -74,7 +74,9 @@ def _of_experiment(event: ev.ExperimentEvent, log: Log) -> str:
 def _of_turn(event: ev.AgentTurnEnded) -> str:
     if event.status is ev.TurnStatus.COMPLETED:
         return f"turn {event.attempt} of {event.agent} ended after {event.elapsed_seconds:.0f} s"
-    return f"turn {event.attempt} of {event.agent}: {event.status}, {one_line(event.reason or 'no reason given')}"
+    why = one_line(event.reason or "no reason given")
+    later = "; the next hypothesis waits a while" if event.trouble and event.trouble.is_passing else ""
+    return f"turn {event.attempt} of {event.agent}: {event.status}, {why}{later}"
 
 
 def _of_candidate(event: ev.CandidateBuilt) -> str:

@@ -7,6 +7,7 @@ Source: CONTRACTS section 4.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from headway.core.agent_turns import AgentSession
 from headway.core.events import (
     BacklogExtended,
     BatchEnded,
@@ -76,7 +77,8 @@ class Author:
     """Let the agent carry out a hypothesis; `repair` holds what failed in the attempt before.
 
     `tree` was given to the experiment at its dispatch, so that none of its batch shares it, whatever became of
-    `max_concurrent` since; empty: unknown.
+    `max_concurrent` since; empty: unknown. `session` is the conversation that a repair goes on with, where there is
+    one; `usd_left` what the hypothesis may still cost, None where there is no limit.
     """
 
     iteration: int
@@ -85,6 +87,8 @@ class Author:
     base: str
     repair: str | None = None
     tree: str = ""
+    session: AgentSession | None = None
+    usd_left: float | None = None
 
     @property
     def id(self) -> str:
@@ -190,7 +194,7 @@ class Conclude:
 
 @dataclass(frozen=True)
 class Wait:
-    """Nothing can start now; something is under way."""
+    """Nothing can start now: something is under way, or the agent is left alone for a while."""
 
     on: tuple[str, ...]
     id: str = "wait"

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from headway.core.agent_turns import CostBasis, TokenUsage, Trouble
 from headway.core.records import BacklogItem, Change
 
 
@@ -33,7 +34,7 @@ class TurnStatus(StrEnum):
 
     COMPLETED = "completed"
     FAILED = "failed"  # crashed, no login, rate limit: never an experiment
-    TIMED_OUT = "timed_out"
+    TIMED_OUT = "timed_out"  # ran into a limit of time, turns or money: never an experiment either
     REFUSED = "refused"  # will not or cannot do this hypothesis: a conflict, a refusal
     NEEDS_DEPENDENCY = "needs_dependency"
 
@@ -112,6 +113,12 @@ class AgentTurnEnded(ExperimentEvent):
     tokens: int | None = None
     usd: float | None = None
     elapsed_seconds: float = 0.0
+    trouble: Trouble | None = None
+    usage: TokenUsage | None = None
+    cost_basis: CostBasis = CostBasis.UNKNOWN
+    session: str = ""
+    turns: int | None = None
+    denials: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

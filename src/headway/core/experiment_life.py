@@ -20,6 +20,8 @@ from headway.core.actions import (
     MergeRunnerUp,
     PrepareCheckout,
 )
+from headway.core.agent_health import MAX_AGENT_FAILURES
+from headway.core.agent_turns import AgentSession
 from headway.core.events import (
     AgentTurnEnded,
     CandidateBuilt,
@@ -46,7 +48,6 @@ from headway.core.session_words import Ended, ReferenceBroken, Session, Take
 from headway.core.world import MeasuredPair, World
 
 MAX_NO_CHANGE_TURNS = 3
-MAX_AGENT_FAILURES = 3
 TREE_GONE = "the folder that the agent worked in is gone: the agent, or somebody else, removed it"
 
 
@@ -92,22 +93,34 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
     results = world.results
     repair: str | None = None
     unrepaired: Conclude | None = None
+    session: AgentSession | None = None
+    usd_left = _usd_left(experiment, world)
     no_changes = repairs = 0
     attempt = 1
     while True:
         turn = results.get(f"{experiment_key(experiment.iteration)}/author/{attempt}")
         if not isinstance(turn, AgentTurnEnded):
-            if _spent(experiment, world) and attempt > 1:
+            if usd_left is not None and usd_left <= 0 and attempt > 1:
                 return unrepaired or _dropped(experiment, "the money for one hypothesis is spent")
-            if world.agent_failures >= MAX_AGENT_FAILURES:
-                return unrepaired or _dropped(experiment, world.agent_trouble, returns=True)
-            return Author(experiment.iteration, attempt, experiment.item, experiment.base, repair, experiment.tree)
-        if turn.status is TurnStatus.FAILED:
-            return unrepaired or _agent_failed(experiment, turn.reason, world)
+            if world.agent.failures >= MAX_AGENT_FAILURES:
+                return unrepaired or _dropped(experiment, world.agent.trouble, returns=True)
+            return Author(
+                experiment.iteration,
+                attempt,
+                experiment.item,
+                experiment.base,
+                repair,
+                experiment.tree,
+                session if repair is not None else None,
+                usd_left,
+            )
+        if turn.status in (TurnStatus.FAILED, TurnStatus.TIMED_OUT):
+            return unrepaired or _turn_failed(experiment, turn, world)
         if turn.status is TurnStatus.NEEDS_DEPENDENCY:
             return _ended_by_turn(experiment, turn)
         if turn.status is not TurnStatus.COMPLETED:
             return unrepaired or _ended_by_turn(experiment, turn)
+        session = _session_after(session, turn)
         built = results.get(f"{experiment_key(experiment.iteration)}/build/{attempt}")
         if not isinstance(built, CandidateBuilt):
             return BuildCandidate(experiment.iteration, attempt, experiment.item, experiment.base, turn.tree)
@@ -118,7 +131,7 @@ def next_step_of(experiment: Experiment, world: World, stored: Mapping[str, Any]
                 return _agent_failed(experiment, TREE_GONE, world)
             no_changes += 1
             if built.strays or not world.agent_can_retry or no_changes >= MAX_NO_CHANGE_TURNS:
-                return _without_candidate(experiment, built, no_changes)
+                return _without_candidate(experiment, built, no_changes, turn.denials)
             attempt += 1
             continue
         refused = _refused(experiment, built, world)
@@ -158,7 +171,7 @@ def _ended_by_turn(experiment: Experiment, turn: AgentTurnEnded) -> Conclude:
     return _ended(experiment, Outcome.ERROR, error_message=turn.reason, learnings=turn.learnings)
 
 
-def _without_candidate(experiment: Experiment, built: CandidateBuilt, turns: int) -> Conclude:
+def _without_candidate(experiment: Experiment, built: CandidateBuilt, turns: int, denials: tuple[str, ...]) -> Conclude:
     if built.strays:
         paths = ", ".join(s.path for s in built.strays[:5])
         return _ended(
@@ -168,11 +181,19 @@ def _without_candidate(experiment: Experiment, built: CandidateBuilt, turns: int
             learnings="Only files outside the mutable scope were changed; nothing was measured.",
         )
     reason = "the turn changed nothing" if turns == 1 else f"{turns} turns changed nothing"
-    return _dropped(experiment, reason)
+    refused = f"; the agent was not permitted: {', '.join(denials)}" if denials else ""
+    return _dropped(experiment, reason + refused)
 
 
 def _dropped(experiment: Experiment, reason: str, returns: bool = False) -> Conclude:
     return Conclude(HypothesisDropped(iteration=experiment.iteration, reason=reason, returns_to_backlog=returns))
+
+
+def _turn_failed(experiment: Experiment, turn: AgentTurnEnded, world: World) -> Conclude:
+    """Give a hypothesis back whose turn came to nothing; what a model's service does is no fault of the hypothesis."""
+    if turn.trouble is not None and turn.trouble.is_passing:
+        return _dropped(experiment, turn.reason, returns=True)
+    return _agent_failed(experiment, turn.reason, world)
 
 
 def _agent_failed(experiment: Experiment, reason: str, world: World) -> Conclude:
@@ -181,16 +202,35 @@ def _agent_failed(experiment: Experiment, reason: str, world: World) -> Conclude
     While the agent fails in a row and the run is about to be blocked, that is no fault of the hypothesis: it stays.
     """
     tries = ((experiment.item.headway.attempts if experiment.item.headway else 0) or 0) + 1
-    if tries >= MAX_AGENT_FAILURES and world.agent_failures < MAX_AGENT_FAILURES:
+    if tries >= MAX_AGENT_FAILURES and world.agent.failures < MAX_AGENT_FAILURES:
         return _dropped(experiment, f"the agent failed {tries} times on it: {reason}")
     return _dropped(experiment, reason, returns=True)
 
 
-def _spent(experiment: Experiment, world: World) -> bool:
-    """Say whether the turns on one hypothesis have cost what `agent.max_cost_usd` allows."""
+def _usd_left(experiment: Experiment, world: World) -> float | None:
+    """Give what the turns on one hypothesis may still cost of `agent.max_cost_usd`; None where there is no limit.
+
+    A turn whose cost is unknown leaves nothing: it may have cost all of it.
+    """
     limit = world.spec.agent.max_cost_usd if world.spec.agent else None
+    if limit is None:
+        return None
     turns = [e for e in world.results.values() if isinstance(e, AgentTurnEnded) and e.iteration == experiment.iteration]
-    return limit is not None and sum(t.usd or 0.0 for t in turns) >= limit
+    costs = [t.usd for t in turns]
+    if None in costs:
+        return 0.0
+    return max(limit - sum(usd for usd in costs if usd is not None), 0.0)
+
+
+def _session_after(before: AgentSession | None, turn: AgentTurnEnded) -> AgentSession | None:
+    """Give the conversation that a turn left, with what all its turns spent; None where the agent has none."""
+    if not turn.session:
+        return None
+    if before is None or before.id != turn.session:
+        return AgentSession(id=turn.session, spent=turn.usage)
+    if before.spent is None or turn.usage is None:
+        return AgentSession(id=turn.session)
+    return AgentSession(id=turn.session, spent=before.spent.plus(turn.usage))
 
 
 def _refused(experiment: Experiment, built: CandidateBuilt, world: World) -> Conclude | None:

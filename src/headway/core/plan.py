@@ -20,6 +20,7 @@ from headway.core.actions import (
     Stop,
     Wait,
 )
+from headway.core.agent_health import MAX_AGENT_FAILURES
 from headway.core.backlog import choose_batch, deferred
 from headway.core.events import (
     BatchEnded,
@@ -34,7 +35,6 @@ from headway.core.events import (
     experiment_key,
 )
 from headway.core.experiment_life import (
-    MAX_AGENT_FAILURES,
     Broken,
     Decided,
     Experiment,
@@ -83,8 +83,10 @@ def plan(log: Log, world: World, now: float) -> tuple[Action, ...]:
     stop = reason_to_stop(log, world, now)
     if stop is not None:
         return _deferrals(log, world, stop) or (Stop(stop),)
-    if world.agent_failures >= MAX_AGENT_FAILURES:
-        return (Stop(blocked_by("agent_unavailable", world.agent_trouble)),)
+    if world.agent.failures >= MAX_AGENT_FAILURES:
+        return (Stop(blocked_by("agent_unavailable", world.agent.trouble)),)
+    if now < world.agent.rests_until:
+        return (Wait(()),)
     return _effort(log, world) or _new_batch(log, world)
 
 

@@ -192,6 +192,9 @@ def _agent_has_what_it_needs(raw: Mapping[str, Any]) -> Iterator[SpecProblem]:
         yield SpecProblem(("agent", "command"), "is required with type: command", "the program gets its brief on stdin")
     if kind == "patches" and command is not None:
         yield SpecProblem(("agent", "command"), "is not for type: patches, which runs no program")
+    if kind in NATIVE_AGENTS and command is not None:
+        mend = "another program than the usual one stands in agent.options.program, more arguments in options.args"
+        yield SpecProblem(("agent", "command"), f"is not for type: {kind}, which knows how to call its program", mend)
 
 
 def _agent_options_are_known(raw: Mapping[str, Any]) -> Iterator[SpecProblem]:
@@ -206,6 +209,22 @@ def _agent_options_are_known(raw: Mapping[str, Any]) -> Iterator[SpecProblem]:
             yield SpecProblem(("agent", "options", str(name)), f"is no option of type: {kind}", mend)
     if kind == "patches":
         yield from _patches_come_from_one_place(options)
+    for name, value in options.items():
+        if name in known and kind in NATIVE_AGENTS:
+            yield from _option_has_its_form(str(name), value)
+
+
+def _option_has_its_form(name: str, value: Any) -> Iterator[SpecProblem]:
+    place = ("agent", "options", name)
+    words = AGENT_WORDS.get(name)
+    if words is not None and value not in words:
+        yield SpecProblem(place, f"must be one of {', '.join(words)}, not {value!r}")
+    if name == "program" and not (isinstance(value, str) and value.strip()):
+        yield SpecProblem(place, "must be the name or the path of a program")
+    if name == "user_settings" and not isinstance(value, bool):
+        yield SpecProblem(place, f"must be true or false, not {value!r}")
+    if name in ("args", "allowed_tools") and not _is_list_of_names(value):
+        yield SpecProblem(place, "must be a list of texts, at least one")
 
 
 def _patches_come_from_one_place(options: Mapping[str, Any]) -> Iterator[SpecProblem]:
@@ -248,8 +267,24 @@ def _notices_go_one_way(raw: Mapping[str, Any]) -> Iterator[SpecProblem]:
         yield SpecProblem(("notify",), "needs exactly one of command and url")
 
 
-AGENT_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {"command": (), "patches": ("folder", "branches")}
+NATIVE_AGENTS: Final = ("claude-code", "codex", "gemini", "opencode")
+"""Types that call a known program."""
+
+AGENT_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "command": (),
+    "patches": ("folder", "branches"),
+    "claude-code": ("program", "args", "permission_mode", "allowed_tools", "user_settings"),
+    "codex": ("program", "args", "sandbox", "user_settings"),
+    "gemini": ("program", "args"),
+    "opencode": ("program", "args"),
+}
 """Options by type, of the types that this version has."""
+
+AGENT_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "permission_mode": ("acceptEdits", "auto", "bypassPermissions", "dontAsk"),
+    "sandbox": ("read-only", "workspace-write", "danger-full-access"),
+}
+"""What an option that is a word may be."""
 
 RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[SpecProblem]], ...]] = (
     _judging_is_described,

@@ -21,6 +21,8 @@ from headway.core.spec import (
 from headway.core.spec_rules import SpecProblem
 
 GIVES_ALL_AT_ONCE: Final = ("list", "patches")
+COUNTS_TURNS: Final = ("claude-code",)
+PRICED_BY_MODEL: Final = ("codex",)
 PORT_STRATEGIES: Final = ("none", "parameterized")
 SEQUENTIAL_ONLY: Final = (
     "alpha",
@@ -80,8 +82,17 @@ def _of_asking_proposers(name: str) -> Refusal:
 
 
 def _turns(spec: Spec) -> str | None:
-    counted = spec.agent is not None and spec.agent.max_turns is not None
-    return "the agent has no turns that could be counted" if counted else None
+    agent = spec.agent
+    if agent is None or agent.max_turns is None or agent.type in COUNTS_TURNS:
+        return None
+    return f"agent {agent.type!r} takes no limit of turns"
+
+
+def _money_of_unpriced(spec: Spec) -> str | None:
+    agent = spec.agent
+    if agent is None or agent.max_cost_usd is None or agent.model is not None or agent.type not in PRICED_BY_MODEL:
+        return None
+    return f"agent {agent.type!r} reports no cost, and without a model its tokens have no price"
 
 
 def _of_patches(name: str) -> Refusal:
@@ -145,6 +156,7 @@ REFUSALS: Final[tuple[Refusal, ...]] = (
         f"use {' or '.join(PORT_STRATEGIES)}",
     ),
     Refusal("agent.max_turns", _turns, "use timeout_seconds"),
+    Refusal("agent.max_cost_usd", _money_of_unpriced, "name agent.model"),
     *map(_of_patches, ("model", "instructions_file", "env")),
     *map(_of_asking_proposers, ("batch_size", "max_backlog")),
     Refusal(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from headway.core.actions import Job, JobState
+from headway.core.agent_health import AgentHealth
 from headway.core.deciding import Deciding
 from headway.core.events import Event
 from headway.core.spec import Spec
@@ -45,7 +46,7 @@ class World:
         budget_left: dollars until the cap, None where there is no cap; a negative number is over it.
         cost_unknown: what part of the spend is unknown while a cap is set; empty where nothing is.
         workload: identity of the harness command and its declared inputs.
-        agent_failures: turns in a row, in this process, in which the agent failed; `agent_trouble` says how the last.
+        agent: how the agent fared in this process.
         agent_can_retry: the agent may be asked again after a turn without a change, or for a repair.
         deciding: where the run stands for the method `sequential`; None under the others.
     """
@@ -62,8 +63,7 @@ class World:
     budget_left: float | None = None
     cost_unknown: str = ""
     agent_can_retry: bool = True
-    agent_failures: int = 0
-    agent_trouble: str = ""
+    agent: AgentHealth = field(default_factory=AgentHealth)
     deciding: Deciding | None = None
 
     @cached_property

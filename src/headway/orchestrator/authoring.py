@@ -4,22 +4,24 @@ Source: DESIGN sections 6 and 8; CONTRACTS sections 1 and 3.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway.adapters.job_folder import JobExit, JobKind, JobOrder, JobState, JobStatus, read_bounded
+from headway.adapters.job_folder import JobExit, JobKind, JobOrder, JobState, JobStatus, last_lines, read_bounded
 from headway.adapters.private_repository import Conflict
 from headway.adapters.workspaces.worktree import Tree
 from headway.core.actions import Author
 from headway.core.events import AgentTurnEnded, TurnStatus
 from headway.errors import PatchEmpty
 from headway.orchestrator.ground import Ground
-from headway.orchestrator.measuring import MAX_LOST_JOBS, deaths_of, fresh_folder, last_words
+from headway.orchestrator.measuring import MAX_LOST_JOBS, deaths_of, fresh_folder, jobs_named, last_words
 from headway.protocols import Attempt, ProgramEnd, Turn
+from headway.store.paths import ensure_folder
 
 RESULT_FILE = "result.json"
 RESULT_BYTES = 1 << 20
+LAST_LINES = 5
 
 
 class TurnClosed(Exception):
@@ -61,13 +63,21 @@ class AuthorTools:
         """Give the stored bytes of a proposal."""
         return self._ground.payload_path(sha256).read_bytes()
 
-    def run_program(self, command: str, stdin: str, env: Mapping[str, str]) -> ProgramEnd:
+    @property
+    def folder(self) -> Path:
+        """Give a folder of this turn's own below the experiment's assets."""
+        assets = self._ground.run.experiment(self._action.iteration).assets
+        return ensure_folder(assets / f"author-{self._action.attempt}")
+
+    def run_program(
+        self, command: str | Sequence[str], stdin: str, env: Mapping[str, str], label: str = ""
+    ) -> ProgramEnd:
         """Run the agent's program in the tree as a supervised job, or take up its finished job after a crash.
 
         A turn that died with headway or with its keeper begins anew, also in a resumed process, but not for ever.
         """
         jobs_folder = self._ground.run.experiment(self._action.iteration).jobs
-        name = f"author-{self._action.attempt}"
+        name = f"author-{self._action.attempt}" + (f"-{label}" if label else "")
         done = self._finished(jobs_folder, name)
         if done is not None:
             return _program_end(done)
@@ -82,13 +92,13 @@ class AuthorTools:
 
     def _finished(self, jobs_folder: Path, name: str) -> JobExit | None:
         """Give the turn's job if it ended by itself before this process began, and its tree is still there."""
-        newest = max(jobs_folder.glob(f"{name}*"), key=_try_number, default=None) if jobs_folder.is_dir() else None
+        newest = max(jobs_named(jobs_folder, name), key=_try_number, default=None)
         if newest is None or self._ground.jobs.state(newest) is not JobState.DONE or not self._tree.is_there:
             return None
         end = self._ground.jobs.attach(newest)
         return None if end.status in (JobStatus.CANCELED, JobStatus.LOST) else end
 
-    def _run(self, folder: Path, command: str, stdin: str, env: Mapping[str, str]) -> JobExit:
+    def _run(self, folder: Path, command: str | Sequence[str], stdin: str, env: Mapping[str, str]) -> JobExit:
         agent = self._ground.spec.agent
         assert agent is not None, "a turn needs an agent"
         brief = folder / "brief.md"
@@ -101,7 +111,8 @@ class AuthorTools:
                 folder=folder,
                 id=self._action.id,
                 kind=JobKind.AUTHOR,
-                command=command,
+                command=command if isinstance(command, str) else "",
+                argv=() if isinstance(command, str) else tuple(command),
                 cwd=self.tree,
                 env={**environment, "HEADWAY_RESULT": str(folder / RESULT_FILE)},
                 stdin=brief,
@@ -121,9 +132,11 @@ def _program_end(end: JobExit) -> ProgramEnd:
         ended=end.status.value,
         code=end.code,
         output=read_bounded(end.stdout_path, 16 << 10, 64 << 10) if end.stdout_path.exists() else "",
-        last_words=last_words(end, 5),
+        last_words=last_words(end, LAST_LINES),
         result=_result(end.folder / RESULT_FILE),
         elapsed_seconds=end.elapsed_seconds,
+        stdout=end.stdout_path if end.stdout_path.exists() else None,
+        stderr=last_lines(end.stderr_path, LAST_LINES).strip() if end.stderr_path.exists() else "",
     )
 
 
@@ -162,6 +175,12 @@ def author(ground: Ground, action: Author, brief: str) -> AgentTurnEnded:
         tokens=attempt.tokens,
         usd=attempt.usd,
         elapsed_seconds=attempt.elapsed_seconds,
+        trouble=attempt.trouble,
+        usage=attempt.usage,
+        cost_basis=attempt.cost_basis,
+        session=attempt.session,
+        turns=attempt.turns,
+        denials=attempt.denials,
     )
 
 
@@ -188,5 +207,13 @@ def _carried_over(ground: Ground, action: Author, tree: Tree) -> Attempt | None:
 def _attempt(ground: Ground, action: Author, brief: str, tools: AuthorTools) -> Attempt:
     if ground.agent is None:
         return Attempt(TurnStatus.REFUSED, reason="the spec names no agent", tokens=0, usd=0.0)
-    turn = Turn(action.iteration, action.attempt, action.item, brief, action.repair is not None)
+    turn = Turn(
+        iteration=action.iteration,
+        attempt=action.attempt,
+        item=action.item,
+        brief=brief,
+        is_repair=action.repair is not None,
+        session=action.session,
+        usd_left=action.usd_left,
+    )
     return ground.agent.attempt(turn, tools)

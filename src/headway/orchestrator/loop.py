@@ -32,6 +32,7 @@ from headway.core.actions import (
     Stop,
     Wait,
 )
+from headway.core.agent_health import AgentHealth
 from headway.core.apply import apply
 from headway.core.approval import objections
 from headway.core.briefs import brief
@@ -50,7 +51,6 @@ from headway.core.events import (
     NoticeGiven,
     RunResumed,
     RunStopped,
-    TurnStatus,
     from_record,
     says_nothing_of_the_code,
     to_record,
@@ -156,14 +156,13 @@ class Loop:
     _stale_rows: set[int] = field(default_factory=set)
     _has_stale_digest: bool = False
     _derived_at: float = field(default_factory=time.monotonic)
-    _agent_failures: int = 0
+    _agent: AgentHealth = field(default_factory=AgentHealth)
     _settings: Settings | None = None
     _history: RunHistory = field(default_factory=RunHistory)
     _watched: Watched = field(default_factory=Watched)
     _since: int = 0
     _is_environment_told: bool = False
     _judged_approval: tuple[Approval | None, bool] | None = None
-    _agent_trouble: str = ""
     _clock_base: float = 0.0
     _clock_start: float = field(default_factory=time.monotonic)
 
@@ -308,7 +307,7 @@ class Loop:
         if isinstance(event, ExperimentEvent):
             self._note(event)
         if isinstance(event, AgentTurnEnded):
-            self._count_failure(event)
+            self._agent = self._agent.after(event, time.time())
 
     def _land(self, draft: "_Draft") -> None:
         """Make the records durable, commit, and bring what is derived up to date.
@@ -374,12 +373,6 @@ class Loop:
             trees = self._trees.pop(event.iteration, None)
             if trees is not None and self._measured.get(trees, MeasuredPair(0, "")).iteration == event.iteration:
                 self._measured.pop(trees)
-
-    def _count_failure(self, event: AgentTurnEnded) -> None:
-        if event.status is TurnStatus.FAILED:
-            self._agent_failures, self._agent_trouble = self._agent_failures + 1, event.reason
-        else:
-            self._agent_failures = 0
 
     def _follow_up(self, event: Event) -> None:
         """Bring derived files and memories up to date with what is committed."""
@@ -481,8 +474,7 @@ class Loop:
             stop=self._stop,
             budget_left=None if cap is None else cap - spent,
             cost_unknown=", ".join(cost.unknown) if cost else "",
-            agent_failures=self._agent_failures,
-            agent_trouble=self._agent_trouble,
+            agent=self._agent,
             agent_can_retry=self.ground.agent.can_retry if self.ground.agent else False,
             deciding=self._deciding(log),
         )

@@ -300,10 +300,14 @@ def is_death(end: JobExit) -> bool:
     return was_canceled or end.status is JobStatus.LOST
 
 
+def jobs_named(parent: Path, name: str) -> list[Path]:
+    """Give the folders of the jobs of one name (see `fresh_folder`)."""
+    return [f for f in parent.glob(f"{name}*") if f.name == name or f.name.removeprefix(f"{name}_").isdigit()]
+
+
 def deaths_of(jobs: Jobs, parent: Path, name: str) -> int:
     """Count the deaths among the jobs of one name (see `fresh_folder`), over all processes of a run (BR-22)."""
-    folders = [f for f in parent.glob(f"{name}*") if f.name == name or f.name.removeprefix(f"{name}_").isdigit()]
-    states = {folder: jobs.state(folder) for folder in folders}
+    states = {folder: jobs.state(folder) for folder in jobs_named(parent, name)}
     return sum(
         state is JobState.LOST or (state is JobState.DONE and is_death(jobs.attach(folder)))
         for folder, state in states.items()
