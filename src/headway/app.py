@@ -512,14 +512,15 @@ def _go_on(
         _sweep(ground)
         if state.log.is_file() and (wishes.waive_validity or wishes.waive_calibration is not None):
             tell("the validity gate of this run is over: a waiver changes nothing now")
-        file = LogFile.open(state.log) if state.log.is_file() else _first(ground, facts, wishes, tell)
+        is_new = not state.log.is_file()
+        file = _first(ground, facts, wishes, tell) if is_new else LogFile.open(state.log)
         for open_ in _how_far(state, view_of(file)):
             tell(f"goes on with experiment {open_.iteration}: {open_.stage}")
         _claim_refs(ground)
         if wishes.approve_as is not None:
             _approve(file, loaded, wishes.approve_as, wishes.uncapped_spend)
             tell(f"approved by {wishes.approve_as}")
-        loop = Loop(ground, file, on_event, wishes.max_ticks)
+        loop = Loop(ground, file, on_event, wishes.max_ticks, calibrated_now=is_new)
         with _signals(loop):
             stop = loop.run()
         same = unmoved_words(loop.log, ground.spec)

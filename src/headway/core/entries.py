@@ -320,14 +320,15 @@ def _decided(log: Log, entry: Entry, event: SessionEnded, world: World) -> Entry
     if not _is_lone_look(entry, event, world):
         entry = _with_comparison(log, entry, event.session, world, None)
     kind = ComparisonKind.STANDALONE if event.session is SessionKind.STANDALONE else ComparisonKind.INTEGRATED
+    decided: dict[str, Any] = {"decision": str(event.answer["decision"])}
+    if kind is ComparisonKind.INTEGRATED and event.answer.get("gain") is not None:
+        decided["gain"] = Gain.model_validate(event.answer["gain"])
     comparisons = tuple(
         c.model_copy(
             update={
                 "uncertainty": _uncertainty(world, c, event.answer),
                 "correctness": _correctness(world, entry.gates_passed, event.answer),
-                "headway": (c.headway or ComparisonHeadway()).model_copy(
-                    update={"decision": str(event.answer["decision"])}
-                ),
+                "headway": (c.headway or ComparisonHeadway()).model_copy(update=decided),
             }
         )
         if c.kind == kind

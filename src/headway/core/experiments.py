@@ -113,10 +113,14 @@ class EntryHeadway(Row):
 
 
 class ComparisonHeadway(Row):
-    """What headway adds to a pairing: the integrated session's `k`, and what was decided (all a holdout shows)."""
+    """What headway adds to a pairing: an integrated session's `k` and gain, what was decided (all a holdout shows).
+
+    A standalone session's `k` and gain stand in its entry.
+    """
 
     k: Iteration | None = None
     decision: Text | None = None
+    gain: Gain | None = None
 
 
 class Comparison(Row):

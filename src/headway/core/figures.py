@@ -178,6 +178,9 @@ def gain_of(entry: Entry, spec: Spec) -> GainRange | None:
     """Give an experiment's gain: of the session that its outcome rests on; None where it is unknown."""
     if entry.outcome in (Outcome.RUNNER_UP_KEPT, Outcome.RUNNER_UP_REVERTED):
         pair = next((c for c in entry.comparisons if c.kind is ComparisonKind.INTEGRATED), None)
+        own = pair.headway.gain if pair is not None and pair.headway else None
+        if own is not None:
+            return GainRange(own.estimate, own.low, own.high)
         return None if pair is None else _pair_gain(pair, spec)
     gain = entry.headway.gain if entry.headway else None
     return None if gain is None else GainRange(gain.estimate, gain.low, gain.high)

@@ -77,6 +77,7 @@ class BaselineHeadway(SideHeadway):
     timeout_seconds: Amount | None = None
     median_seconds: Amount | None = None
     relative_spread: dict[str, Amount] | None = None  # of each objective: (max - min) / |median|
+    environment: dict[str, Any] | None = None  # what it was measured on, as in `run_state.headway.environment`
     imported: ImportedLog | None = None  # where the whole log came from, if another tool wrote it
 
 

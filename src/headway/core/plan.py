@@ -45,7 +45,6 @@ from headway.core.experiment_life import (
 )
 from headway.core.log_view import Log
 from headway.core.records import BacklogItem, Entry, Outcome
-from headway.core.spec_parts import Effort
 from headway.core.stopping import BY_HAND, blocked_by, reason_to_stop
 from headway.core.world import World
 
@@ -85,25 +84,16 @@ def plan(log: Log, world: World, now: float) -> tuple[Action, ...]:
         return _deferrals(log, world, stop) or (Stop(stop),)
     if world.agent_failures >= MAX_AGENT_FAILURES:
         return (Stop(blocked_by("agent_unavailable", world.agent_trouble)),)
-    return _effort(log, world) or _new_batch(log, world)
+    return _effort(world) or _new_batch(log, world)
 
 
-def _effort(log: Log, world: World) -> tuple[Action, ...]:
+def _effort(world: World) -> tuple[Action, ...]:
     """Give the record of the effort that `auto` has come to, once; between two batches, so that none is switched."""
     deciding = world.deciding
-    extension = log.run_state.headway if log.run_state else None
-    if deciding is None or deciding.settings.effort is not Effort.AUTO or not deciding.choice.is_final:
+    if deciding is None or deciding.found is None:
         return ()
-    if extension is not None and extension.effort is not None:
-        return ()
-    choice = deciding.choice
-    return (
-        Conclude(
-            EffortChosen(
-                effort=choice.effort.value, share=choice.share, reason=choice.reason, since_k=deciding.measured
-            )
-        ),
-    )
+    found, since_k = deciding.found, deciding.measured
+    return (Conclude(EffortChosen(effort=found.effort.value, share=found.share, reason=found.reason, since_k=since_k)),)
 
 
 def _deferrals(log: Log, world: World, stop: RunStopped) -> tuple[Action, ...]:

@@ -29,6 +29,7 @@ from headway.core.spec import ComparisonMethod, Spec, StabilityMode
 from headway.core.statistics import spread
 from headway.core.validity import BASELINE_REPEATS, SPREAD
 from headway.errors import OutsideFailed
+from headway.orchestrator.environment import environment_now
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.loop import now
 from headway.orchestrator.measuring import FAMILY_TIMEOUT_SECONDS, seed_of
@@ -271,6 +272,7 @@ def create_log(
             timeout_seconds=timeout_of(spec, samples),
             median_seconds=round(statistics.median(s.elapsed_seconds for s in samples), 3),
             relative_spread=noise,
+            environment=environment_now(ground.workload),
         ),
     }
     if last.worst_cases:
