@@ -28,6 +28,7 @@ from headway.core.deciding import planned_of, planned_of_budget
 from headway.core.edits import Edit, SetSection
 from headway.core.events import Event, RunStopped, from_record
 from headway.core.figures import unmoved_words
+from headway.core.forecast import forecast_of, forecast_words
 from headway.core.log_check import check_log
 from headway.core.log_findings import Finding
 from headway.core.log_references import kept_commits
@@ -61,6 +62,7 @@ from headway.orchestrator.first import (
     measure_baseline,
     noise_warning,
     noise_words,
+    refuse_thresholds,
     timeout_of,
 )
 from headway.orchestrator.ground import Ground
@@ -539,12 +541,17 @@ def _first(ground: Ground, facts: RunFacts, wishes: RunWishes, tell: Tell) -> Lo
     samples = measure_baseline(ground, tell)
     for line in noise_words(ground.spec, samples):
         tell(line)
+    refuse_thresholds(ground.spec, samples, ground.base, str(ground.state.spec))
     ground.measuring.timeout_seconds = timeout_of(ground.spec, samples)
     others = baseline_probes(ground.spec, samples)
     validation = run_gate(ground, samples, exemplars, others, waivers, tell)
     for line in gate_words(validation):
         tell(f"warning: {line}")
-    return create_log(ground, samples, facts.created_at, validation)
+    file = create_log(ground, samples, facts.created_at, validation)
+    forecast = forecast_of(view_of(file), ground.spec)
+    for line in forecast_words(forecast) if forecast is not None else ():
+        tell(line)
+    return file
 
 
 def _claim_refs(ground: Ground) -> None:
