@@ -1,5 +1,6 @@
 """Whole runs of the method `sequential` with a harness that is noisy: what is kept, and what of it can be believed."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -91,3 +92,83 @@ def test_a_metric_that_repeats_exactly_costs_one_sample_a_candidate_and_one_repe
     toy.headway("run", str(toy.spec), "--approve-as", "me")
     assert toy.outcomes() == ["kept", "inconclusive", "reverted"]
     assert [e["sample_count"] for e in toy.log()["experiments"]] == [4, 1, 1]
+
+
+def test_a_run_ends_with_its_best_against_the_untouched_code_and_prints_that_alone(tmp_path: Path) -> None:
+    """Two to ten fresh pairs, in the log with order and seeds; the number of `status`, `run` and `summary.json`."""
+    toy = a_noisy_toy(tmp_path, [by(-20), by(-10)])
+    ended = toy.headway("run", str(toy.spec), "--approve-as", "me", "--json").json
+    check = toy.log()["best"]["headway"]["final_check"]
+    figures = ended["figures"]
+    sides = "".join("B" if sample["side"] == "candidate" else "A" for sample in check["samples"])
+    assert check["verdict"] == "better"
+    assert sides == "BAABBAABBAABBAABBAAB"[: 2 * check["pairs"]]
+    seeds = [sample["seed"] for sample in check["samples"]]
+    assert seeds[0::2] == seeds[1::2]
+    assert len(set(seeds)) == check["pairs"]
+    assert figures["gain"] == check["gain"]["estimate"] == figures["gain_range"]["estimate"]
+    assert 0.2 < figures["gain"] < 0.35
+    assert figures["gain_basis"].startswith(f"final check: best and untouched code in {check['pairs']} fresh pairs")
+    status = toy.headway("status").out
+    assert f"final check: best and untouched code in {check['pairs']} fresh pairs, 95% interval" in status
+    summary = next(toy.state.glob("runs/*/summary.json")).read_text()
+    assert json.loads(summary)["figures"]["gain"] == figures["gain"]
+    assert toy.headway("log", "check", "--json").json == []
+
+
+def test_a_final_check_can_be_asked_for_at_any_time_and_is_made_when_a_run_is_closed(tmp_path: Path) -> None:
+    """The run's status stays; a second one is a fresh one; closing makes the one that is missing."""
+    toy = a_noisy_toy(tmp_path, [by(-20), by(-20)])
+    toy.headway("run", str(toy.spec), "--approve-as", "me", "--max-ticks", "1")
+    assert "headway" not in toy.log()["best"]
+    assert "`headway wrap-up --final-check`" in toy.headway("status").out
+    said = toy.headway("wrap-up", "--final-check")
+    assert toy.log()["best"]["headway"]["final_check"]["number"] == 1
+    assert "final check  best sample 1" in said.err
+    assert toy.log()["run_state"]["status"] == "waiting"
+    toy.headway("wrap-up", "--final-check")
+    second = toy.log()["best"]["headway"]["final_check"]
+    assert (second["number"], second["verdict"]) == (2, "better")
+    toy.headway("resume")
+    third = toy.log()["best"]["headway"]["final_check"]
+    assert (third["number"], third["commit"]) == (3, toy.log()["experiments"][1]["commit"])
+    assert toy.log()["run_state"]["status"] == "final"
+
+
+def test_closing_a_run_makes_its_final_check(tmp_path: Path) -> None:
+    """Also one that a person stopped; nothing kept, nothing checked."""
+    toy = a_noisy_toy(tmp_path, [by(-20), by(-20)])
+    toy.headway("run", str(toy.spec), "--approve-as", "me", "--max-ticks", "1")
+    toy.headway("wrap-up", "--done")
+    log = toy.log()
+    assert log["best"]["headway"]["final_check"]["verdict"] == "better"
+    assert log["run_state"]["status"] == "final"
+
+
+def test_what_cannot_be_checked_is_refused_with_the_reason(tmp_path: Path) -> None:
+    """Nothing kept; another method."""
+    toy = a_noisy_toy(tmp_path, ["echo 2 > other.txt"])
+    toy.headway("run", str(toy.spec), "--approve-as", "me")
+    assert "headway" not in toy.log()["best"]
+    assert "nothing was kept" in toy.headway("wrap-up", "--final-check", check=1).err
+    other = a_toy(tmp_path, ["echo 90 > number.txt"], name="other")
+    other.headway("run", str(other.spec), "--approve-as", "me")
+    assert "method absolute has no final check" in other.headway("wrap-up", "--final-check", check=1).err
+
+
+def test_a_final_check_that_cannot_be_measured_ends_with_the_reason(tmp_path: Path) -> None:
+    """The untouched code fails by then: the run ends all the same, without a number of that kind."""
+    mark = tmp_path / "mark"
+    toy = a_noisy_toy(tmp_path, [by(-20)])
+    script = f"""import os, pathlib, sys
+if os.path.exists({str(mark)!r}) and float(open("number.txt").read()) == 100: sys.exit("it has gone")
+"""
+    toy.repository.write({"harness.py": script + NOISY.replace("SIZE", "0.02")})
+    toy.repository.commit()
+    toy.headway("run", str(toy.spec), "--approve-as", "me", "--max-ticks", "1")
+    mark.touch()
+    ended = toy.headway("resume", "--json").json
+    check = toy.log()["best"]["headway"]["final_check"]
+    assert (ended["status"], check["verdict"]) == ("final", "failed")
+    assert "the untouched code cannot be measured" in check["reason"]
+    assert "the final check gave no number: the untouched code cannot be measured" in ended["figures"]["gain_basis"]

@@ -241,7 +241,7 @@ EXTENSIONS: dict[str, set[str]] = {
         "imported",
     },
     "harness_validation": {"forgeable", "forged_by", "failed"},
-    "best": set(),
+    "best": {"final_check"},  # ADR 0011
 }
 
 

@@ -14,6 +14,7 @@ from headway.core.events import (
     Event,
     ExperimentEnded,
     ExperimentEvent,
+    FinalCheckEnded,
     HypothesisDeferred,
     HypothesisDropped,
     RunStopped,
@@ -179,6 +180,7 @@ class Conclude:
 
     event: (
         SessionEnded
+        | FinalCheckEnded
         | ExperimentEnded
         | HypothesisDropped
         | HypothesisDeferred

@@ -532,6 +532,12 @@ def cost_after(cost: TotalCost | None, before: Entry | None, after: Entry) -> To
     return cost.model_copy(update={"agents_usd": known, "harness_usd": harness, "unknown": unknown})
 
 
+def cost_with_harness(cost: TotalCost | None, dollars: float) -> TotalCost:
+    """Give the spend by who spent it, with one more measurement that belongs to no experiment."""
+    cost = cost or TotalCost(agents_usd=0, judges_usd=0, harness_usd=0)
+    return cost.model_copy(update={"harness_usd": round((cost.harness_usd or 0) + dollars, 6)})
+
+
 def cost_with_turns(cost: TotalCost | None, usage: Usage | None) -> TotalCost:
     """Give the spend by who spent it, with the turns on a hypothesis that came to no experiment."""
     cost = cost or TotalCost(agents_usd=0, judges_usd=0, harness_usd=0)

@@ -339,7 +339,7 @@ def half_measured(world: World) -> tuple[ExperimentEnded, ...]:
     Args:
         world: the facts of the open batch.
     """
-    taken_of = {(e.iteration, e.session) for e in world.results.values() if isinstance(e, SampleTaken)}
+    taken_of = {(e.iteration, e.session) for e in world.results.values() if isinstance(e, SampleTaken) and e.iteration}
     decided = {(e.iteration, e.session) for e in world.results.values() if isinstance(e, SessionEnded)}
     ended = {e.iteration for e in world.results.values() if isinstance(e, ExperimentEnded)}
     return tuple(

@@ -13,8 +13,8 @@ from headway.core.log_words import (
     NextMeasurement,
     Outcome,
 )
-from headway.core.measurements import Cost, Judge, MetricValue, ObjectiveResult, Side, WorstCase
-from headway.core.rows import Amount, Bool, Count, Int, Iteration, Number, Row, Text
+from headway.core.measurements import Cost, Gain, Judge, MetricValue, ObjectiveResult, Side, WorstCase
+from headway.core.rows import Amount, Bool, Count, Int, Iteration, Row, Text
 from headway.core.spec_parts import DepStatus, Priority
 
 UNKNOWN: Literal["unknown"] = "unknown"
@@ -59,16 +59,6 @@ class Usage(Row):
 
     tokens: Count | Literal["unknown"] | None = None
     usd: Amount | Literal["unknown"] | None = None
-
-
-class Gain(Row):
-    """The gain as reported, positive is better; a bound is null where the samples give none."""
-
-    nullable: ClassVar[frozenset[str]] = frozenset({"low", "high"})
-
-    estimate: Number
-    low: Number | None = None
-    high: Number | None = None
 
 
 class Tamper(Row):

@@ -31,7 +31,7 @@ class Watch:
     def plus(self, event: ExperimentEvent) -> "Watch":
         """Give the watch with one more fact: a completed turn or a valid sample; anything else changes nothing."""
         one = self.seen.get(event.iteration, _One())
-        if event.iteration not in self.seen and len(self.seen) >= MOST_KEPT:
+        if not event.iteration or (event.iteration not in self.seen and len(self.seen) >= MOST_KEPT):
             return self
         if isinstance(event, AgentTurnEnded) and event.status is TurnStatus.COMPLETED:
             dollars = () if event.usd is None else (event.usd,)

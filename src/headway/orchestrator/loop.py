@@ -119,6 +119,12 @@ class _Draft:
         return sorted({*rows, *begun})
 
 
+MEASURING = frozenset({"measure", "integrated", "final"})
+"""What kind of action runs the harness."""
+CHECKED = RunStopped(reason="checked", detail="the final check is over", continue_with="", status="waiting")
+"""How a process ends that only made the final check; the log's status stays as it was."""
+
+
 def in_a_thread(work: Callable[[], None], name: str) -> None:
     """Let work go on in a thread of its own, which ends with the process."""
     threading.Thread(target=work, name=name, daemon=True).start()
@@ -133,6 +139,8 @@ class Loop:
         file: the log, open and locked by this process.
         on_event: told of every fact once it is on disk, for progress.
         max_ticks: stop after so many completed batches in this process; None: no such limit.
+        check_from: close the run: nothing is done but the final check, unless one of at least this number is there; 0:
+            the run goes on as it is.
         calibrated_now: this process has just measured the baseline; else the reference is measured anew before it is
             trusted.
         start_worker: lets an action's work, by its name, go on beside the loop; its fact comes back through the queue.
@@ -143,6 +151,7 @@ class Loop:
     on_event: Callable[[Event, Log], None] = lambda event, log: None
     max_ticks: int | None = None
     calibrated_now: bool = False
+    check_from: int = 0
     start_worker: Callable[[Callable[[], None], str], None] = in_a_thread
     _log: Log = field(init=False)
     _jobs: dict[str, Job] = field(default_factory=dict)
@@ -219,6 +228,8 @@ class Loop:
         actions = self._settle()
         if actions is None:
             return self._ending
+        if not actions:
+            return CHECKED
         if isinstance(actions[0], AwaitApproval):
             self._take([GateReached()])
             return actions[0]
@@ -276,7 +287,7 @@ class Loop:
 
     @property
     def _is_measuring(self) -> bool:
-        return any(job.state is JobState.RUNNING and "/measure/" in job.id for job in self._jobs.values())
+        return any(job.state is JobState.RUNNING and _kind_of(job.id) in MEASURING for job in self._jobs.values())
 
     def _interrupt_now(self) -> RunStopped:
         """End at once: agents' turns end with the supervisor's connection, a measurement runs on and is taken up."""
@@ -287,7 +298,8 @@ class Loop:
             continue_with="`headway resume` goes on where it stopped",
             status="waiting",
         )
-        self._take([stop])
+        if not self.check_from:
+            self._take([stop])
         return stop
 
     def _hear(self) -> None:
@@ -489,6 +501,8 @@ class Loop:
             agent_failures=self._agent_failures,
             agent_trouble=self._agent_trouble,
             agent_can_retry=self.ground.agent.can_retry if self.ground.agent else False,
+            check_from=self.check_from or 1,
+            is_closing=self.check_from > 0,
             deciding=self._deciding(log),
         )
 
@@ -556,7 +570,7 @@ class Loop:
             if self._tell_environment(draft):
                 for end in half_measured(self._world()):
                     self._stage(draft, end)
-            if self._log.run_state.status != "running":
+            if self._log.run_state.status != "running" and not self.check_from:
                 self._stage(draft, RunResumed())
             self._land(draft)
 
@@ -661,6 +675,8 @@ class Loop:
 
     def _give_up(self, problem: HeadwayError) -> None:
         """Leave a reason in the log for a stop that was forced from outside, as far as it can still be written."""
+        if self.check_from:
+            return
         stop = RunStopped(
             reason="branch_checked_out" if isinstance(problem, BranchCheckedOut) else "outside_failed",
             detail=problem.what,
@@ -669,6 +685,11 @@ class Loop:
         )
         with contextlib.suppress(HeadwayError):
             self._take([stop])
+
+
+def _kind_of(action_id: str) -> str:
+    """Give what an action is, from its id: `measure` of `exp0003/measure.2/cand/1`."""
+    return action_id.split("/")[1].split(".")[0] if "/" in action_id else action_id
 
 
 def _then_resume(mend: str) -> str:

@@ -210,7 +210,7 @@ def _measure(action: Measure, with_: Performing) -> Event:
     name = action.id.split("/", 1)[1].replace("/", "-")
     reading = ground.measuring.sample(tree, action.commit, paths.jobs / name, action.id, seed)
     event = sample_event(action, reading, seed, ground.relative)
-    if action.side is Side.CANDIDATE:
+    if action.side is Side.CANDIDATE and action.session is not SessionKind.FINAL:
         _write_marker(paths.marker, action, event, ground)
     return event
 
