@@ -24,10 +24,13 @@ from headway.adapters.user_repository import UserRepository, find_repository
 from headway.core.apply import stopped_edits
 from headway.core.approval import caps_of, objections
 from headway.core.backlog import deferred
+from headway.core.claims import Conditions, conditions_of
 from headway.core.deciding import planned_of, planned_of_budget
 from headway.core.edits import Edit, SetSection
 from headway.core.events import Event, RunStopped, from_record
 from headway.core.figures import unmoved_words
+from headway.core.final_checking import finished_check
+from headway.core.forecast import forecast_of, forecast_words
 from headway.core.log_check import check_log
 from headway.core.log_findings import Finding
 from headway.core.log_references import kept_commits
@@ -37,6 +40,7 @@ from headway.core.records import (
     ApprovalHeadway,
     BacklogItem,
     Caps,
+    ComparisonKind,
     DepStatus,
     Outcome,
     RunStateHeadway,
@@ -51,7 +55,7 @@ from headway.core.stages import stage_of
 from headway.core.stopping import approved_dependencies
 from headway.core.validity import Waivers, misnamed_waivers
 from headway.core.validity_words import forgeable_words, gate_words
-from headway.errors import BranchCheckedOut, HeadwayError, OutsideFailed, RefMoved, RequestWrong
+from headway.errors import BranchCheckedOut, HeadwayError, Interrupted, OutsideFailed, RefMoved, RequestWrong
 from headway.orchestrator.closing import finish_run
 from headway.orchestrator.demo import set_up_example
 from headway.orchestrator.exemplars import plan_exemplars
@@ -61,6 +65,7 @@ from headway.orchestrator.first import (
     measure_baseline,
     noise_warning,
     noise_words,
+    refuse_thresholds,
     timeout_of,
 )
 from headway.orchestrator.ground import Ground
@@ -244,13 +249,18 @@ def _family_log(state: StateRoot, name: str) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """One experiment whole: its row, its records, where its files lie, and whether its harness can be forged."""
+    """One experiment whole: its row, its records, where its files lie, and whether its harness can be forged.
+
+    `conditions` is how its session was decided under `sequential`, `integrated` how its combination was.
+    """
 
     row: dict[str, Any]
     records: tuple[dict[str, Any], ...]
     folder: Path
     diff: str
     harness: str = ""
+    conditions: Conditions | None = None
+    integrated: Conditions | None = None
 
 
 def show(where: Where, iteration: int) -> Shown:
@@ -266,7 +276,16 @@ def show(where: Where, iteration: int) -> Shown:
         row = dict(json.loads(folder.experiment_json.read_bytes()).get("row", {}))
     records = tuple(read_records(folder.records)) if folder.records.is_file() else ()
     harness = forgeable_words(log.harness_validation)
-    return Shown(row, records, folder.folder, _diff_text(folder.assets / "diff.patch"), harness)
+    spec = frozen_spec(state).spec
+    own, combined = (conditions_of(log, spec, k) for k in _numbers(row))
+    return Shown(row, records, folder.folder, _diff_text(folder.assets / "diff.patch"), harness, own, combined)
+
+
+def _numbers(row: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Give the numbers of an experiment's two sessions: alone, and combined."""
+    pairs = [pair for pair in row.get("comparisons") or () if pair.get("kind") == ComparisonKind.INTEGRATED]
+    combined = (pairs[-1].get("headway") or {}).get("k") if pairs else None
+    return (row.get("headway") or {}).get("k"), combined
 
 
 def _diff_text(path: Path) -> str:
@@ -512,14 +531,15 @@ def _go_on(
         _sweep(ground)
         if state.log.is_file() and (wishes.waive_validity or wishes.waive_calibration is not None):
             tell("the validity gate of this run is over: a waiver changes nothing now")
-        file = LogFile.open(state.log) if state.log.is_file() else _first(ground, facts, wishes, tell)
+        is_new = not state.log.is_file()
+        file = _first(ground, facts, wishes, tell) if is_new else LogFile.open(state.log)
         for open_ in _how_far(state, view_of(file)):
             tell(f"goes on with experiment {open_.iteration}: {open_.stage}")
         _claim_refs(ground)
         if wishes.approve_as is not None:
             _approve(file, loaded, wishes.approve_as, wishes.uncapped_spend)
             tell(f"approved by {wishes.approve_as}")
-        loop = Loop(ground, file, on_event, wishes.max_ticks)
+        loop = Loop(ground, file, on_event, wishes.max_ticks, calibrated_now=is_new)
         with _signals(loop):
             stop = loop.run()
         same = unmoved_words(loop.log, ground.spec)
@@ -538,12 +558,17 @@ def _first(ground: Ground, facts: RunFacts, wishes: RunWishes, tell: Tell) -> Lo
     samples = measure_baseline(ground, tell)
     for line in noise_words(ground.spec, samples):
         tell(line)
+    refuse_thresholds(ground.spec, samples, ground.base, str(ground.state.spec))
     ground.measuring.timeout_seconds = timeout_of(ground.spec, samples)
     others = baseline_probes(ground.spec, samples)
     validation = run_gate(ground, samples, exemplars, others, waivers, tell)
     for line in gate_words(validation):
         tell(f"warning: {line}")
-    return create_log(ground, samples, facts.created_at, validation)
+    file = create_log(ground, samples, facts.created_at, validation)
+    forecast = forecast_of(view_of(file), ground.spec)
+    for line in forecast_words(forecast) if forecast is not None else ():
+        tell(line)
+    return file
 
 
 def _claim_refs(ground: Ground) -> None:
@@ -812,11 +837,12 @@ def stop(where: Where, tell: Tell) -> str:
 
 @dataclass(frozen=True)
 class WrapUpWishes:
-    """The choice at the end of a run: approve dependencies, go on, or close it."""
+    """The choice at the end of a run: approve dependencies, go on, or close it; or a fresh final check of its best."""
 
     approve_deps: tuple[str, ...] = ()
     go_on: bool = False
     done: bool = False
+    final_check: bool = False
 
 
 @dataclass(frozen=True)
@@ -830,10 +856,22 @@ class WrappedUp:
     next: str
 
 
-def wrap_up(where: Where, wishes: WrapUpWishes, tell: Tell) -> WrappedUp:
+def wrap_up(
+    where: Where,
+    wishes: WrapUpWishes,
+    tell: Tell,
+    on_event: Callable[[Event, Log], None] = lambda event, log: None,
+) -> WrappedUp:
     """Carry out a person's choice at the end of a run; without one, show it.
 
-    Raises: RequestWrong when choices exclude each other; RunOwned.
+    A run that is closed with something kept gets its final check first, where the method has one and none was made.
+
+    Args:
+        where: which run.
+        wishes: the choice.
+        tell: is told what is going on.
+        on_event: is told of every fact of a final check.
+    Raises: RequestWrong when choices exclude each other, or there is nothing to check; RunOwned; Interrupted.
     """
     if wishes.done and (wishes.go_on or wishes.approve_deps):
         raise RequestWrong("--done and going on exclude each other", "headway wrap-up", "choose one")
@@ -843,6 +881,13 @@ def wrap_up(where: Where, wishes: WrapUpWishes, tell: Tell) -> WrappedUp:
         file, log = read_log(state)
         facts = read_facts(state, log.run_id)
         edits = _wrap_up_edits(log, loaded.spec, wishes)
+        if wishes.final_check:
+            _refuse_uncheckable(log, loaded.spec)
+        made = finished_check(log)
+        if wishes.final_check or (wishes.done and made is None and _may_be_checked(log, loaded.spec)):
+            _check_finally(state, loaded, facts, where, 1 if made is None else made.number + 1, on_event)
+            file, log = read_log(state)
+            edits = _wrap_up_edits(log, loaded.spec, wishes)
         if edits:
             file.commit(edits)
         log = view_of(file)
@@ -863,6 +908,50 @@ def wrap_up(where: Where, wishes: WrapUpWishes, tell: Tell) -> WrappedUp:
         )
     )
     return WrappedUp(now_is, waiting, tuple(extension.approved_deps) if extension else (), figures, following)
+
+
+def _may_be_checked(log: Log, spec: Spec) -> bool:
+    is_sequential = spec.measurement.stability.comparison.method is ComparisonMethod.SEQUENTIAL
+    return is_sequential and bool(log.best.iteration) and log.run_state is not None
+
+
+def _refuse_uncheckable(log: Log, spec: Spec) -> None:
+    """Refuse a final check of what cannot have one. Raises: RequestWrong."""
+    if spec.measurement.stability.comparison.method is not ComparisonMethod.SEQUENTIAL:
+        raise RequestWrong(
+            f"method {spec.measurement.stability.comparison.method} has no final check",
+            "headway wrap-up --final-check",
+            "`method: sequential` measures the last best against the untouched code",
+        )
+    if not _may_be_checked(log, spec):
+        raise RequestWrong(
+            "nothing was kept: there is nothing to check",
+            "headway wrap-up --final-check",
+            "`headway status` says where the run stands",
+        )
+
+
+def _check_finally(
+    state: StateRoot,
+    loaded: LoadedSpec,
+    facts: RunFacts,
+    where: Where,
+    check_from: int,
+    on_event: Callable[[Event, Log], None],
+) -> None:
+    """Measure the last best against the untouched code, or go on with that. Raises: Interrupted; what git raises."""
+    file, log = read_log(state)
+    timeout = log.baseline.headway.timeout_seconds if log.baseline.headway else None
+    ground = ground_of(state, loaded, facts, where.repository(), where.environment, timeout)
+    try:
+        _sweep(ground)
+        loop = Loop(ground, file, on_event, check_from=check_from)
+        with _signals(loop):
+            stop = loop.run()
+    finally:
+        ground.jobs.close(wait=False)
+    if stop is not None and stop.reason == "interrupt":
+        raise Interrupted("the final check was interrupted", str(state.root), "the same command goes on with it")
 
 
 def _wrap_up_edits(log: Log, spec: Spec, wishes: WrapUpWishes) -> list[Edit]:

@@ -29,6 +29,7 @@ from headway.core.actions import (
 from headway.core.agent_health import AgentHealth
 from headway.core.apply import apply
 from headway.core.backlog import hypothesis_id
+from headway.core.deciding import NOTHING_STALE, Deciding, closed_history, deciding_of
 from headway.core.edits import AppendExperiment, Edit, ReplaceExperiment, SetSection
 from headway.core.events import (
     AgentTurnEnded,
@@ -54,7 +55,10 @@ from headway.core.events import (
 from headway.core.log_view import Log, coalesced, edited, log_of, reference_of
 from headway.core.plan import plan
 from headway.core.records import BacklogItem, Change, Entry, Outcome
-from headway.core.spec import Spec
+from headway.core.sequential.settings import settings_of
+from headway.core.spec import ComparisonMethod, Spec
+from headway.core.stopping import totals_of
+from headway.core.watching import Watch
 from headway.core.world import MeasuredPair, StopAsked, World
 from tests.builders import a_spec, merged
 
@@ -81,6 +85,12 @@ def paired(**stability: Any) -> dict[str, Any]:
             )
         }
     }
+
+
+def sequential(**comparison: Any) -> dict[str, Any]:
+    """Give the measurement section of a spec that decides in pairs."""
+    stability = {"mode": "ladder", "comparison": {"method": "sequential", **comparison}}
+    return {"measurement": {"stability": stability}}
 
 
 def an_item(description: str = "inline the loop", **changes: Any) -> BacklogItem:
@@ -284,6 +294,7 @@ class Story:
         self.highest = 0
         self.agent = AgentHealth()
         self.budget_left: float | None = None
+        self.watch, self.since = Watch(), NOTHING_STALE
 
     @property
     def world(self) -> World:
@@ -301,7 +312,16 @@ class Story:
             budget_left=self.budget_left,
             agent_can_retry=self.can_retry,
             agent=self.agent,
+            deciding=self._deciding(),
         )
+
+    def _deciding(self) -> Deciding | None:
+        if self.spec.measurement.stability.comparison.method is not ComparisonMethod.SEQUENTIAL:
+            return None
+        settings = settings_of(self.spec)
+        closed = [e for row in self.rows if (e := Entry.model_validate(row)).batch <= self.log.ticks]
+        history = closed_history(self.log.baseline, closed, [o.name for o in settings.objectives], BASE)
+        return deciding_of(settings, self.log, history, self.watch, BASE, self.since)
 
     def plan(self, now: float = 0.0) -> tuple[Action, ...]:
         """Say what may start now."""
@@ -345,6 +365,7 @@ class Story:
         """Remember a fact for the world."""
         if isinstance(event, ExperimentEvent):
             self.jobs[event.key] = done(event)
+            self.watch = self.watch.plus(event)
             self.highest = max(self.highest, event.iteration)
             if isinstance(event, CandidateBuilt) and event.tree and event.base_tree:
                 self.trees[event.iteration] = (event.base_tree, event.tree)
@@ -390,6 +411,7 @@ class Story:
         story.document, story.rows = dict(self.document), [dict(row) for row in self.rows]
         story.log = log_of(self.document, self.rows, len(self.rows))
         story.trees, story.highest = dict(self.trees), self.highest
+        story.watch, story.since = self.watch, totals_of(self.log).k
         for row in self.rows:
             story._remember(row["iteration"])
         for iteration in open_iterations(story.log):
@@ -426,6 +448,7 @@ class Simulation:
 
     Attributes:
         restarts: how often the process is to die and the run to be taken up, at moments drawn at random.
+        noise: of one measurement, a share.
     """
 
     story: Story
@@ -434,6 +457,7 @@ class Simulation:
     started: list[Action] = field(default_factory=list)
     watch: Callable[[Story], None] = lambda story: None
     trees: int = 30
+    noise: float = 0.0
     luck: int = 0
 
     def to_the_end(self) -> RunStopped:
@@ -538,5 +562,6 @@ class Simulation:
         if status is not SampleStatus.VALID:
             return sample(action.iteration, status=status, reason=f"it was {status}", **facts)
         gate = 1 if is_reference or self.random.random() < 0.9 else 0
-        seconds = round(self._near() * (1.0 if is_reference else self._factor(action)), 3)
+        factor = 1.0 if is_reference else self._factor(action)
+        seconds = round(self._near() * factor * (1 + self.noise * self.random.gauss()), 3)
         return sample(action.iteration, seconds, gates={"sorted": gate}, **facts)

@@ -25,7 +25,7 @@ from headway.core.records import Entry, Outcome, to_row
 from headway.core.spec import Spec
 from headway.core.stopping import totals_of
 from headway.core.totals import recount
-from tests.core.heart import Simulation, Story, a_run_spec, committed, paired
+from tests.core.heart import Simulation, Story, a_run_spec, committed, paired, sequential
 
 E = TypeVar("E", bound=ExperimentEvent)
 
@@ -36,8 +36,10 @@ SPECS: Mapping[str, Spec] = {
     "repeats, side by side": a_run_spec(
         measurement={"exclusive": "none", "stability": {"mode": "repeat", "repeat_count": 3}}
     ),
+    "sequential": a_run_spec(**sequential(), runner_up="hunks", execution={"max_concurrent": 3}),
     "one by one": a_run_spec(execution={"mode": "serial"}, stopping={"max_iterations": 5}),
 }
+NOISE: Mapping[str, float] = {"sequential": 0.01}
 SEEDS = st.integers(min_value=0, max_value=39)
 KINDS = st.sampled_from(sorted(SPECS))
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -47,19 +49,23 @@ FEW = settings(SLOW, max_examples=30)
 @cache
 def a_finished_run(kind: str, seed: int, restarts: int = 0) -> Story:
     """Give the story of a run that began without hypotheses, at its end; read it, change nothing."""
-    simulation = Simulation(Story(SPECS[kind], backlog=None), Random(seed), restarts, luck=seed)
+    simulation = Simulation(
+        Story(SPECS[kind], backlog=None), Random(seed), restarts, luck=seed, noise=NOISE.get(kind, 0)
+    )
     simulation.to_the_end()
     return simulation.story
 
 
 def watched(kind: str, seed: int, look: Callable[[Story], None]) -> None:
     """Run to the end, and look at the story at every step."""
-    Simulation(Story(SPECS[kind], backlog=None), Random(seed), watch=look, luck=seed).to_the_end()
+    story = Story(SPECS[kind], backlog=None)
+    Simulation(story, Random(seed), watch=look, luck=seed, noise=NOISE.get(kind, 0)).to_the_end()
 
 
 def told_to(kind: str, seed: int, on_told: Callable[[Story, Event], None]) -> None:
     """Run to the end, and look at the story behind every fact."""
-    Simulation(Story(SPECS[kind], backlog=None, on_told=on_told), Random(seed), luck=seed).to_the_end()
+    story = Story(SPECS[kind], backlog=None, on_told=on_told)
+    Simulation(story, Random(seed), luck=seed, noise=NOISE.get(kind, 0)).to_the_end()
 
 
 def findings_of(story: Story) -> list[str]:

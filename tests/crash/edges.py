@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from random import Random
 from threading import Event
 from typing import Any, Self
 
@@ -157,10 +158,14 @@ class DyingPool(TreePool):
 
 
 class ByContent(Measuring):
-    """A harness that reads its value from the commit's files: `seconds` is the sum of their first numbers."""
+    """A harness that reads its value from the commit's files: `seconds` is the sum of their first numbers.
+
+    With `noise`, a share, each measurement has its own error, and its folder keeps what was measured as a job's does.
+    """
 
     edges: Edges
     counted: dict[str, int]
+    noise: float
 
     def prepare(self, name: str, commit: str, jobs_folder: Path, label: str, checks: bool) -> Prepared:
         """Fail the checks where a file says so, between two edges."""
@@ -171,13 +176,18 @@ class ByContent(Measuring):
     def sample(self, name: str, commit: str, folder: Path, job_id: str, seed: int) -> Reading:
         """Give the commit's value, between two edges; text that is no number is no measurement."""
         with self.edges.around("sample"):
-            self.counted[job_id] = self.counted.get(job_id, 0) + 1
-            return self._reading("".join(self._texts(commit)))
+            kept = folder / "text"
+            if not (self.noise and kept.exists()):
+                self.counted[job_id] = self.counted.get(job_id, 0) + 1
+                if self.noise:
+                    write_files(folder, {"text": "".join(self._texts(commit))})
+            text = kept.read_text() if self.noise else "".join(self._texts(commit))
+            return self._reading(text, 1 + self.noise * Random(job_id).gauss())
 
-    def _reading(self, text: str) -> Reading:
+    def _reading(self, text: str, error: float) -> Reading:
         if "nonsense" in text:
             return Reading(SampleStatus.INVALID, "it printed no JSON", elapsed_seconds=1.0)
-        seconds = sum(float(number) for number in re.findall(r": ([0-9.]+)", text))
+        seconds = error * sum(float(number) for number in re.findall(r": ([0-9.]+)", text))
         gates = {"sorted": 0 if "unsorted" in text else 1}
         return Reading(SampleStatus.VALID, sample=Sample(gates, {"seconds": seconds}, {}), elapsed_seconds=1.0)
 
@@ -265,6 +275,11 @@ IN_PAIRS: Mapping[str, Any] = {
         }
     },
 }
+SEQUENTIAL: Mapping[str, Any] = {
+    "measurement": {
+        "stability": {"mode": "ladder", "comparison": {"method": "sequential", "effort": "standard"}},
+    },
+}
 THREE_AT_ONCE: Mapping[str, Any] = {"execution": {"max_concurrent": 3}, "max_runner_up_merges_per_batch": 0}
 
 
@@ -276,6 +291,7 @@ class EdgeRun:
         edges: those of the newest process.
         counted: how often each sample was measured, over all processes.
         power_fails: a death takes the records with it that were not synced yet, as that of a machine does.
+        noise: of one measurement, a share.
         parts: what processes of the run share, for it only reads.
     """
 
@@ -284,6 +300,7 @@ class EdgeRun:
     edges: Edges = field(default_factory=Edges)
     counted: dict[str, int] = field(default_factory=dict)
     power_fails: bool = False
+    noise: float = 0.0
     parts: Ground | None = None
 
     @property
@@ -340,7 +357,7 @@ class EdgeRun:
         measuring = ByContent(**{**given, "pool": pool})
         for part in (private, pool, measuring):
             part.edges = self.edges
-        measuring.counted = self.counted
+        measuring.counted, measuring.noise = self.counted, self.noise
         return replace(
             self.parts,
             private=private,
@@ -426,9 +443,9 @@ class _Plain:
         return f"experiment {self.ranks.get(int(found[1] or found[2]), -1)}"
 
 
-def an_edge_run(folder: Path, **changes: Any) -> EdgeRun:
+def an_edge_run(folder: Path, noise: float = 0.0, **changes: Any) -> EdgeRun:
     """Build a repository and a run that stands behind its gate, with changes laid over its spec."""
     folder.mkdir(parents=True)
     repository = a_repository(folder / "repository", FILES)
     write_files(folder, {"spec.yaml": a_spec_text(**merged(SPEC, changes))})
-    return EdgeRun(folder, repository).begin()
+    return EdgeRun(folder, repository, noise=noise).begin()

@@ -18,7 +18,7 @@ from headway.core.log_check import check_log
 from headway.core.log_findings import Severity
 from headway.store.log import LogFile
 from headway.store.records import read_records
-from tests.crash.edges import IN_PAIRS, THREE_AT_ONCE, Crash, EdgeRun, an_edge_run
+from tests.crash.edges import IN_PAIRS, SEQUENTIAL, THREE_AT_ONCE, Crash, EdgeRun, an_edge_run
 
 pytestmark = pytest.mark.crash
 
@@ -163,6 +163,89 @@ def test_records_name_no_fact_twice_and_the_log_passes_its_check_after_any_death
         for path in run.state.root.glob("runs/*/experiments/*/events.jsonl"):
             names = [record["event_id"] for record in read_records(path)]
             assert len(names) == len(set(names)), path
+
+
+# In pairs, with noise
+
+
+@cache
+def calm_sequential() -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Give what an undisturbed run in noisy pairs leaves, and the edges that it passes."""
+    with TemporaryDirectory() as folder:
+        run = a_sequential_run(Path(folder))
+        run.to_the_end()
+        return end_of(run), tuple(run.edges.names)
+
+
+def a_sequential_run(folder: Path) -> EdgeRun:
+    """Give a run whose measurements differ by 0.2% and whose gains are ten times that and more."""
+    return an_edge_run(folder / "run", noise=0.002, **SEQUENTIAL)
+
+
+def end_of(run: EdgeRun) -> dict[str, Any]:
+    """Give what does not hang on how often the reference was measured anew: a resumed process does it once more.
+
+    A candidate that one look calls worse may be given up after a pair instead: that is no gain either way.
+    """
+    result = run.result()
+    rows = result["rows"]
+    return {
+        "outcomes": [(text, "no gain" if o in ("reverted", "inconclusive") else o) for text, o in run.outcomes()],
+        "texts": result["texts"],
+        "branch": result["branch"],
+        "commits": [row.get("commit") for row in rows],
+        "backlog": result["sections"]["hypothesis_backlog"],
+        "k": [(row.get("headway") or {}).get("k") for row in rows],
+        "totals": {name: result["sections"]["run_state"]["headway"]["totals"][name] for name in ("k", "keeps")},
+    }
+
+
+def assert_ended_alike(run: EdgeRun, died: object) -> None:
+    """Compare with the undisturbed run; no sample was measured twice."""
+    assert max(run.counted.values()) == 1, f"a sample was measured twice after a death at {died}"
+    found, expected = end_of(run), calm_sequential()[0]
+    for part, value in expected.items():
+        assert found[part] == value, f"{part} differs after a death at {died}"
+
+
+def test_a_run_in_noisy_pairs_keeps_combines_and_reverts() -> None:
+    """Else the deaths below would prove less than they say."""
+    outcomes = [outcome for _, outcome in calm_sequential()[0]["outcomes"]]
+    assert {"kept", "runner_up_kept", "not_selected", "no gain", "error", "degenerate"} <= set(outcomes)
+
+
+@pytest.mark.parametrize(("seed", "power_fails"), [(11, False), (12, True)])
+def test_a_run_in_noisy_pairs_that_dies_again_and_again_ends_as_one_that_never_died(
+    tmp_path: Path, seed: int, power_fails: bool
+) -> None:
+    """The same outcomes, branch, texts, numbers and totals, and every sample measured once."""
+    run, chance, deaths = a_sequential_run(tmp_path), Random(seed), list[str]()
+    run.power_fails, longest = power_fails, LONGEST_LIFE_WITH_POWER_CUTS if power_fails else LONGEST_LIFE
+    while True:
+        try:
+            run.to_the_end(dies_at=chance.randint(1, longest))
+            break
+        except Crash as crash:
+            deaths.append(str(crash))
+    assert len(deaths) > 8
+    assert_ended_alike(run, deaths)
+
+
+def edges_of_samples() -> list[int]:
+    """Draw edges around samples, their records and the commits behind them, the same ones every time."""
+    names = calm_sequential()[1]
+    found = [n for n, name in enumerate(names, 1) if name.endswith(("sample", "sample_taken", "session_ended"))]
+    return sorted(Random(9).sample(found, SINGLES))
+
+
+@pytest.mark.parametrize("which", range(SINGLES))
+def test_a_death_between_two_samples_of_a_session_loses_none_and_repeats_none(tmp_path: Path, which: int) -> None:
+    """Dead before or behind a measurement, its record or its decision."""
+    edge, run = edges_of_samples()[which], a_sequential_run(tmp_path)
+    with pytest.raises(Crash) as crash:
+        run.to_the_end(dies_at=edge)
+    run.to_the_end()
+    assert_ended_alike(run, crash.value)
 
 
 def test_the_users_checkout_is_untouched_by_a_run_that_died_and_resumed(tmp_path: Path) -> None:

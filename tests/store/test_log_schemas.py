@@ -220,12 +220,13 @@ EXTENSIONS: dict[str, set[str]] = {
         "override",
         "imported",  # not listed there: ADR on imported logs
     },
-    "experiments[].comparisons[]": {"k", "decision"},
+    "experiments[].comparisons[]": {"k", "decision", "gain"},  # gain: ADR 0007
     "experiments[].comparisons[].candidate": {"order", "started_at", "seeds"},
     "experiments[].comparisons[].reference": {"order", "started_at", "seeds"},
-    "run_state": {"totals", "stop", "dropped", "notices", "environment", "approved_deps", "effort", "thresholds"},
+    # effort, planned: not listed there: ADR 0007
+    "run_state": {"totals", "stop", "dropped", "notices", "environment", "approved_deps", "thresholds", "effort"},
     "run_state.pending_waits[]": {"hypothesis", "iteration", "batch"},
-    "approval": {"approved_by", "planned", "uncapped_spend"},
+    "approval": {"approved_by", "uncapped_spend", "planned"},
     # not listed there: what else CP-1 has to keep for the rest of the run
     "baseline": {
         "order",
@@ -236,10 +237,11 @@ EXTENSIONS: dict[str, set[str]] = {
         "timeout_seconds",
         "median_seconds",
         "relative_spread",
+        "environment",
         "imported",
     },
     "harness_validation": {"forgeable", "forged_by", "failed"},
-    "best": set(),
+    "best": {"final_check"},  # ADR 0011
 }
 
 

@@ -14,6 +14,11 @@ def line_of(event: ev.Event, log: Log) -> str:
         event: the fact.
         log: the log with the fact in it.
     """
+    if isinstance(event, ev.FinalCheckEnded):
+        return f"final check  {_of_check(event)}"
+    if isinstance(event, ev.SampleTaken) and event.session is ev.SessionKind.FINAL:
+        who = "best" if event.side is ev.Side.CANDIDATE else "untouched code"
+        return f"final check  {_of_sample(event, who)}"
     if isinstance(event, ev.ExperimentEvent):
         words = _of_experiment(event, log)
         return f"exp {event.iteration}  {words}" if words else ""
@@ -93,8 +98,16 @@ def _of_candidate(event: ev.CandidateBuilt) -> str:
     return f"candidate {event.commit[:10]}: {size}{strays}"
 
 
-def _of_sample(event: ev.SampleTaken) -> str:
-    where = f"{SIDES[event.side]} sample {event.index}"
+def _of_check(event: ev.FinalCheckEnded) -> str:
+    verdict = event.verdict.replace("_", " ")
+    if event.gain is None:
+        return f"{verdict}: {one_line(event.reason or 'no number')}"
+    words = gain_text(event.gain.get("estimate"), event.gain.get("low"), event.gain.get("high"))
+    return f"{verdict}, {words} in {counted(event.pairs, 'pair')}"
+
+
+def _of_sample(event: ev.SampleTaken, who: str = "") -> str:
+    where = f"{who or SIDES[event.side]} sample {event.index}"
     if event.status is ev.SampleStatus.VALID:
         return "; ".join((f"{where}: {values(event.metrics)}", *map(one_line, event.notes)))
     return "; ".join((f"{where}: {event.status}, {one_line(event.reason)}", *map(one_line, event.notes)))

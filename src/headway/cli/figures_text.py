@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headway.cli.screen import duration, gain_text, number, one_line, percent, samples_text, table
+from headway.cli.screen import counted, duration, gain_text, number, one_line, percent, samples_text, table
 
 if TYPE_CHECKING:
     from headway.app import RunEnded
+    from headway.core.claims import Claims
     from headway.core.figures import Keep, RunFigures, Value
     from headway.core.report import Status
 
@@ -17,17 +18,41 @@ def figure_lines(figures: "RunFigures") -> list[str]:
         ("experiments", _counts(figures)),
         ("baseline", _value(figures, figures.baseline)),
         ("best", _best(figures)),
-        *(
-            [("in all", f"{percent(figures.gain)}, positive is better; {figures.gain_basis}")]
-            if _has_keep(figures)
-            else []
-        ),
+        *([("in all", f"{_total(figures)}, positive is better; {figures.gain_basis}")] if _has_keep(figures) else []),
+        *_claim_rows(figures.claims),
         ("noise", _noise(figures)),
         *([("harness", figures.harness)] if figures.keeps else []),
         ("time", f"{duration(figures.active_seconds)} active"),
         ("cost", _cost(figures)),
     ]
     return [*table(rows), *_keep_lines(figures)]
+
+
+def _total(figures: "RunFigures") -> str:
+    found = figures.gain_range
+    return gain_text(found.estimate, found.low, found.high) if found is not None else percent(figures.gain)
+
+
+def _claim_rows(claims: "Claims | None") -> list[tuple[str, str]]:
+    """Give what stands behind the keeps: effort, what chance may have kept, and the machine."""
+    if claims is None:
+        return []
+    ground = claims.environment or {}
+    machine = f"{ground.get('cpu', 'unknown')}, {ground.get('cores', '?')} cores, {ground.get('system', 'unknown')}"
+    return [
+        ("effort", f"{claims.effort}: {claims.effort_reason}{'' if claims.effort_is_final else '; not final yet'}"),
+        ("by chance", _chance(claims)),
+        *([("measured on", machine)] if ground else []),
+    ]
+
+
+def _chance(claims: "Claims") -> str:
+    if not claims.by_chance:
+        return "no keep: repeats are equal" if claims.sessions else "nothing was decided yet"
+    return (
+        f"at most {claims.by_chance:.2g} keeps expected over {counted(claims.sessions, 'session')}, "
+        "were no candidate better"
+    )
 
 
 def _counts(figures: "RunFigures") -> str:
@@ -70,7 +95,8 @@ def _keep_lines(figures: "RunFigures") -> list[str]:
     if not figures.keeps:
         return []
     earlier = [f"  {figures.keeps_not_listed} earlier ones are not listed"] if figures.keeps_not_listed else []
-    return ["kept:", *earlier, *(f"  {line}" for line in table(_keep_row(keep) for keep in figures.keeps))]
+    head = "kept, each gain drawn towards 0, with its 95% interval:" if figures.claims is not None else "kept:"
+    return [head, *earlier, *(f"  {line}" for line in table(_keep_row(keep) for keep in figures.keeps))]
 
 
 def _keep_row(keep: "Keep") -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from headway.core.events import (
     Event,
     ExperimentEnded,
     ExperimentEvent,
+    FinalCheckEnded,
     HypothesisDeferred,
     HypothesisDropped,
     RunStopped,
@@ -126,7 +127,7 @@ class PrepareCheckout:
 
 @dataclass(frozen=True)
 class Measure:
-    """Run the harness once."""
+    """Run the harness once; `pair` numbers the pair of samples whose seed it has, 0: its own index is that."""
 
     iteration: int
     attempt: int
@@ -134,10 +135,16 @@ class Measure:
     side: Side
     index: int
     commit: str
+    pair: int = 0
 
     @property
     def id(self) -> str:
         return measure_key(self.iteration, self.attempt, self.session, self.side, self.index)
+
+    @property
+    def seed_number(self) -> int:
+        """Give the number that its seed is drawn by: the same for both sides of a pair."""
+        return self.pair or self.index
 
 
 @dataclass(frozen=True)
@@ -177,6 +184,7 @@ class Conclude:
 
     event: (
         SessionEnded
+        | FinalCheckEnded
         | ExperimentEnded
         | HypothesisDropped
         | HypothesisDeferred

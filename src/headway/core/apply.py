@@ -23,6 +23,7 @@ from headway.core.events import (
     EnvironmentSeen,
     Event,
     ExperimentEnded,
+    FinalCheckEnded,
     GateReached,
     HypothesisDeferred,
     HypothesisDispatched,
@@ -34,7 +35,9 @@ from headway.core.events import (
     RunStopped,
     SampleTaken,
     SessionEnded,
+    SessionKind,
 )
+from headway.core.final_checking import edits_of_end, edits_of_sample
 from headway.core.log_view import Log, edited
 from headway.core.records import (
     BacklogHeadway,
@@ -70,6 +73,10 @@ def apply(log: Log, event: Event, world: World) -> tuple[Edit, ...]:
     match event:
         case HypothesisDispatched():
             return _dispatched(log, event)
+        case SampleTaken(session=SessionKind.FINAL):
+            return _final_sample(log, event, world)
+        case FinalCheckEnded():
+            return edits_of_end(log, event)
         case SampleTaken() | SessionEnded():
             edits = _entry_edits(log, event, world, entries.entry_after(log, event, world))
             return (*edits, *_moved(edited(log, edits), event)) if edits else ()
@@ -339,6 +346,19 @@ def _resumed(log: Log, event: RunResumed) -> tuple[Edit, ...]:
     waits = tuple(w for w in log.waits if w.headway and w.headway.iteration is not None)
     extension = _noticed(log, event.at, event.notices).model_copy(update={"stop": None})
     return _state(log, event, extension, status=RunStatus.RUNNING, pending_waits=waits)
+
+
+def _final_sample(log: Log, event: SampleTaken, world: World) -> tuple[Edit, ...]:
+    """Give the edits of one sample of the final check: its row, and what the harness reports having spent on it."""
+    edits = edits_of_sample(log, event, world.spec, (world.reference, world.base))
+    spent = event.cost.get("usd")
+    extension = _extension(log)
+    if not edits or not isinstance(spent, int | float) or extension.totals is None:
+        return (*edits, *_clock(log, event)) if edits else ()
+    cost = entries.cost_with_harness(extension.totals.cost, float(spent))
+    totals = extension.totals.model_copy(update={"cost": cost})
+    state = _state(log, event, extension.model_copy(update={"totals": totals}))
+    return (*edits, *_spend(edited(log, edits), totals), *state)
 
 
 def _moved(log: Log, event: SampleTaken | SessionEnded) -> tuple[Edit, ...]:

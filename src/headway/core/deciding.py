@@ -8,18 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from headway.core.approval import planned_candidates
-from headway.core.events import (
-    AgentTurnEnded,
-    CandidateBuilt,
-    ExperimentEvent,
-    SampleStatus,
-    SampleTaken,
-    SessionKind,
-    TurnStatus,
-)
+from headway.core.events import CandidateBuilt, SessionKind
 from headway.core.log_view import Log
 from headway.core.records import Baseline, ComparisonKind, EffortRow, Entry, Snapshot
-from headway.core.sequential.auto import CANDIDATES_WATCHED, Choice, Watched, choose, first_choice
+from headway.core.sequential.auto import Choice, choose, first_choice
 from headway.core.sequential.history import REFRESH, RunHistory, run_history
 from headway.core.sequential.log_history import repeats_of
 from headway.core.sequential.rules import RunState
@@ -29,9 +21,10 @@ from headway.core.sequential.told import EXPECTED
 from headway.core.session_words import RunPart
 from headway.core.spec import Spec
 from headway.core.spec_parts import ComparisonMethod, Effort
+from headway.core.watching import Watch
 
-MOST_WATCHED: Final = 3 * CANDIDATES_WATCHED
-"""Experiments among which the first watched candidates are looked for."""
+NOTHING_STALE: Final = -1
+"""Where no session, not even the calibration, was measured by an earlier process."""
 
 LEAN_IS_OPEN: Final = False
 """Effort `lean` decides over groups of candidates; the loop of this version decides one by one (ADR 0010)."""
@@ -41,20 +34,25 @@ LEAN_IS_OPEN: Final = False
 class Deciding:
     """Where a run stands for the method `sequential`.
 
-    `closed` is the history up to the open batch, `open_batch` that batch's entries; `measured` and `keeps` are the
-    totals' k and keeps; `planned` is what the first approval admitted; numbers up to `since` were measured by an
-    earlier process: the reference is measured anew before it is trusted. `base` is the commit that the run began from.
+    `closed` is the history up to the open batch, `open_batch` that batch's entries; `choice` is the effort in force,
+    `found` what `auto` has come to and the log does not say yet: it takes over between two batches, never within a
+    session. `measured` and `keeps` are the totals' k and keeps; `planned` is what the first approval admitted; sessions
+    up to number `since` (0: the calibration) were measured by an earlier process: the reference is measured anew before
+    it is trusted; those up to number `ground_k` on other ground: they count for nothing. `base` is the commit that the
+    run began from.
     """
 
     settings: Settings
     base: str
     closed: RunHistory
     choice: Choice
+    found: Choice | None = None
     open_batch: tuple[Entry, ...] = ()
     measured: int = 0
     keeps: tuple[int, ...] = ()
     planned: int | None = None
-    since: int = 0
+    since: int = NOTHING_STALE
+    ground_k: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,9 +74,9 @@ class Deciding:
         """Give the history that session k is decided on."""
         history = self.closed
         for repeats in repeats_of(Baseline(), self.open_batch, self.names, self.base):
-            if repeats.k < k:
+            if self.ground_k < repeats.k < k:
                 history = history.plus(repeats)
-        if self.since and history.reference_k <= self.since:
+        if history.reference_k <= self.since:
             return replace(history, reference_k=k - REFRESH)
         return history
 
@@ -105,7 +103,13 @@ class Deciding:
 
 
 def deciding_of(
-    settings: Settings, log: Log, closed: RunHistory, watched: Watched, base: str, since: int = 0
+    settings: Settings,
+    log: Log,
+    closed: RunHistory,
+    watch: Watch,
+    base: str,
+    since: int = NOTHING_STALE,
+    ground_k: int = 0,
 ) -> Deciding:
     """Put together where a run stands.
 
@@ -113,9 +117,9 @@ def deciding_of(
         settings: from the spec.
         log: as it is now.
         closed: the history up to the open batch: `closed_history`, grown with every batch that ended.
-        watched: what turns and measurements took, for effort `auto`.
+        watch: what turns and measurements took, for effort `auto`.
         base: commit that the run started from.
-        since: see `Deciding`.
+        since, ground_k: see `Deciding`.
     """
     extension = log.run_state.headway if log.run_state else None
     totals = extension.totals if extension else None
@@ -123,40 +127,15 @@ def deciding_of(
         settings=settings,
         base=base,
         closed=closed,
-        choice=choice_of(settings, log, watched),
+        choice=choice_of(settings, log),
+        found=_found(settings, log, watch),
         open_batch=log.of_batch(log.ticks + 1),
         measured=(totals.k if totals else 0) or 0,
         keeps=tuple(totals.keeps) if totals else (),
         planned=planned_of(log),
         since=since,
+        ground_k=ground_k,
     )
-
-
-def watched_with(watched: Watched, event: ExperimentEvent) -> Watched:
-    """Give what turns and measurements of the first candidates took, with one more fact.
-
-    Args:
-        watched: so far; of turns the first few count, and measurements up to then.
-        event: an agent's completed turn or a valid sample; anything else changes nothing.
-    """
-    if len(watched.turn_seconds) > CANDIDATES_WATCHED:
-        return watched
-    if isinstance(event, AgentTurnEnded) and event.status is TurnStatus.COMPLETED:
-        dollars = () if event.usd is None else (event.usd,)
-        return replace(
-            watched,
-            turn_seconds=(*watched.turn_seconds, event.elapsed_seconds),
-            turn_usd=(*watched.turn_usd, *dollars),
-        )
-    if isinstance(event, SampleTaken) and event.status is SampleStatus.VALID:
-        spent = event.cost.get("usd")
-        dollars = (float(spent),) if isinstance(spent, int | float) else ()
-        return replace(
-            watched,
-            measurement_seconds=(*watched.measurement_seconds, event.elapsed_seconds),
-            measurement_usd=(*watched.measurement_usd, *dollars),
-        )
-    return watched
 
 
 def planned_of_budget(spec: Spec, log: Log) -> int | None:
@@ -167,7 +146,7 @@ def planned_of_budget(spec: Spec, log: Log) -> int | None:
         log: with the calibration, which tells what a measurement takes.
     """
     seconds = log.baseline.headway.median_seconds if log.baseline.headway else None
-    choice = choice_of(settings_of(spec), log, Watched())
+    choice = choice_of(settings_of(spec), log)
     return planned_candidates(spec, seconds, EXPECTED[choice.effort])
 
 
@@ -196,23 +175,30 @@ def first_part(spec: Spec, calibration: Mapping[str, Snapshot], base: str, k: in
     return RunPart(history, rules_for(settings, effort, planned), RunState(k, base, (), planned))
 
 
-def choice_of(settings: Settings, log: Log, watched: Watched) -> Choice:
-    """Give the effort in force: the spec's, the one on record, or what fits what was watched so far."""
+def choice_of(settings: Settings, log: Log) -> Choice:
+    """Give the effort in force: the spec's, the one on record, or what a measurement's time alone says."""
     if settings.effort is not Effort.AUTO:
         return Choice(settings.effort, 1.0, True, "as the spec says")
-    extension = log.run_state.headway if log.run_state else None
-    if extension is not None and extension.effort is not None:
-        row = extension.effort
+    row = _effort_row(log)
+    if row is not None:
         return Choice(Effort(row.effort), row.share, True, row.reason or "")
     seconds = log.baseline.headway.median_seconds if log.baseline.headway else None
-    first = first_choice([] if seconds is None else [seconds], lean_is_open=LEAN_IS_OPEN)
+    return first_choice([] if seconds is None else [seconds], lean_is_open=LEAN_IS_OPEN)
+
+
+def _found(settings: Settings, log: Log, watch: Watch) -> Choice | None:
+    """Give what `auto` has come to, where the log does not hold it yet."""
+    if settings.effort is not Effort.AUTO or _effort_row(log) is not None:
+        return None
+    extension = log.run_state.headway if log.run_state else None
     candidates = (extension.totals.k if extension and extension.totals else 0) or 0
-    return choose(first, watched, candidates, lean_is_open=LEAN_IS_OPEN)
+    found = choose(choice_of(settings, log), watch.first, candidates, lean_is_open=LEAN_IS_OPEN)
+    return found if found.is_final else None
 
 
-def row_of(choice: Choice, k: int) -> EffortRow:
-    """Give a final choice as the log keeps it, in force after session k."""
-    return EffortRow(effort=choice.effort.value, share=choice.share, reason=choice.reason, since_k=k)
+def _effort_row(log: Log) -> EffortRow | None:
+    extension = log.run_state.headway if log.run_state else None
+    return extension.effort if extension else None
 
 
 def closed_history(

@@ -320,14 +320,15 @@ def _decided(log: Log, entry: Entry, event: SessionEnded, world: World) -> Entry
     if not _is_lone_look(entry, event, world):
         entry = _with_comparison(log, entry, event.session, world, None)
     kind = ComparisonKind.STANDALONE if event.session is SessionKind.STANDALONE else ComparisonKind.INTEGRATED
+    decided: dict[str, Any] = {"decision": str(event.answer["decision"])}
+    if kind is ComparisonKind.INTEGRATED and event.answer.get("gain") is not None:
+        decided["gain"] = Gain.model_validate(event.answer["gain"])
     comparisons = tuple(
         c.model_copy(
             update={
                 "uncertainty": _uncertainty(world, c, event.answer),
                 "correctness": _correctness(world, entry.gates_passed, event.answer),
-                "headway": (c.headway or ComparisonHeadway()).model_copy(
-                    update={"decision": str(event.answer["decision"])}
-                ),
+                "headway": (c.headway or ComparisonHeadway()).model_copy(update=decided),
             }
         )
         if c.kind == kind
@@ -529,6 +530,12 @@ def cost_after(cost: TotalCost | None, before: Entry | None, after: Entry) -> To
         unknown = (*unknown, "agents")
     known = None if "agents" in unknown and not agents else agents
     return cost.model_copy(update={"agents_usd": known, "harness_usd": harness, "unknown": unknown})
+
+
+def cost_with_harness(cost: TotalCost | None, dollars: float) -> TotalCost:
+    """Give the spend by who spent it, with one more measurement that belongs to no experiment."""
+    cost = cost or TotalCost(agents_usd=0, judges_usd=0, harness_usd=0)
+    return cost.model_copy(update={"harness_usd": round((cost.harness_usd or 0) + dollars, 6)})
 
 
 def cost_with_turns(cost: TotalCost | None, usage: Usage | None) -> TotalCost:

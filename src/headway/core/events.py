@@ -16,10 +16,17 @@ from headway.core.records import BacklogItem, Change
 
 
 class SessionKind(StrEnum):
-    """Which of an experiment's two possible measuring sessions: alone, or combined with the batch's winner."""
+    """Which measuring session: an experiment's alone, or combined with its batch's winner; or the run's final check.
+
+    A final check belongs to no experiment: its iteration is 0, its attempt the check's number.
+    """
 
     STANDALONE = "standalone"
     INTEGRATED = "integrated"
+    FINAL = "final"
+
+
+_SESSION_NAMES = {SessionKind.STANDALONE: "measure", SessionKind.INTEGRATED: "integrated", SessionKind.FINAL: "final"}
 
 
 class Side(StrEnum):
@@ -206,7 +213,7 @@ class SampleTaken(ExperimentEvent):
 
 def measure_key(iteration: int, attempt: int, session: SessionKind, side: Side, index: int) -> str:
     """Give the stable id of one sample: `exp0003/measure/cand/2`; repaired attempts and integrated sessions say so."""
-    name = "measure" if session is SessionKind.STANDALONE else "integrated"
+    name = _SESSION_NAMES[session]
     if attempt > 1:
         name += f".{attempt}"
     return f"{experiment_key(iteration)}/{name}/{side}/{index}"
@@ -222,6 +229,25 @@ class SessionEnded(ExperimentEvent):
     @property
     def key(self) -> str:
         return f"{experiment_key(self.iteration)}/decide/{self.session}"
+
+
+class FinalCheckEnded(ExperimentEvent):
+    """The last best was compared with the untouched code in fresh pairs; `iteration` is 0, for it is no experiment.
+
+    `verdict` is `better`, `worse`, `not_proven`, or `failed` where it could not be measured.
+    """
+
+    kind: Literal["final_check_ended"] = "final_check_ended"
+    number: int
+    commit: str
+    verdict: str
+    pairs: int
+    gain: dict[str, float] | None = None
+    reason: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{experiment_key(self.iteration)}/final/{self.number}/end"
 
 
 class ExperimentEnded(ExperimentEvent):
@@ -386,6 +412,7 @@ Event = Annotated[
     | CheckoutPrepared
     | SampleTaken
     | SessionEnded
+    | FinalCheckEnded
     | ExperimentEnded
     | HypothesisDropped
     | HypothesisDeferred

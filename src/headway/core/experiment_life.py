@@ -352,23 +352,42 @@ def session_step(
         )
     )
     if isinstance(step, ReferenceBroken):
-        return Broken(step.reason, _set_back(iteration, kind, step.reason) if reference else None)
+        said = f"not decided, for the reference failed: {step.reason}"
+        return Broken(step.reason, Conclude(_set_back(iteration, kind, said)) if reference else None)
     if isinstance(step, Take):
         side = Side.CANDIDATE if step.side == "candidate" else Side.REFERENCE
         index = len(candidate if side is Side.CANDIDATE else reference) + 1
-        return Measure(iteration, attempt, kind, side, index, commit if side is Side.CANDIDATE else world.reference)
+        measured = commit if side is Side.CANDIDATE else world.reference
+        return Measure(iteration, attempt, kind, side, index, measured, step.pair)
     return _conclusion(iteration, kind, step, candidate)
 
 
-def _set_back(iteration: int, kind: SessionKind, reason: str) -> Conclude:
-    """Give the end of an experiment whose reference failed beside it: its hypothesis comes back with its patch."""
+def _set_back(iteration: int, kind: SessionKind, said: str) -> ExperimentEnded:
+    """Give the end of an experiment that could not be decided through no fault of its own: it comes back as it is."""
     outcome = Outcome.ERROR if kind is SessionKind.STANDALONE else Outcome.NOT_SELECTED
-    said = f"not decided, for the reference failed: {reason}"
     words = {"error_message": said} if outcome is Outcome.ERROR else {"learnings": said}
-    return Conclude(
-        ExperimentEnded.model_validate(
-            {"iteration": iteration, "outcome": outcome.value, "returns_to_backlog": True, **words}
+    return ExperimentEnded.model_validate(
+        {"iteration": iteration, "outcome": outcome.value, "returns_to_backlog": True, **words}
+    )
+
+
+def half_measured(world: World) -> tuple[ExperimentEnded, ...]:
+    """Give the ends of experiments that a move to other ground caught in the middle of a session.
+
+    Samples of two machines make no pair, so they come back and are measured anew; what was decided stays.
+
+    Args:
+        world: the facts of the open batch.
+    """
+    taken_of = {(e.iteration, e.session) for e in world.results.values() if isinstance(e, SampleTaken) and e.iteration}
+    decided = {(e.iteration, e.session) for e in world.results.values() if isinstance(e, SessionEnded)}
+    ended = {e.iteration for e in world.results.values() if isinstance(e, ExperimentEnded)}
+    return tuple(
+        _set_back(
+            iteration, kind, "not decided, for it was measured in part on another machine or with another harness"
         )
+        for iteration, kind in sorted(taken_of - decided)
+        if iteration not in ended
     )
 
 

@@ -13,8 +13,8 @@ from headway.core.log_words import (
     NextMeasurement,
     Outcome,
 )
-from headway.core.measurements import Cost, Judge, MetricValue, ObjectiveResult, Side, WorstCase
-from headway.core.rows import Amount, Bool, Count, Int, Iteration, Number, Row, Text
+from headway.core.measurements import Cost, Gain, Judge, MetricValue, ObjectiveResult, Side, WorstCase
+from headway.core.rows import Amount, Bool, Count, Int, Iteration, Row, Text
 from headway.core.spec_parts import DepStatus, Priority
 
 UNKNOWN: Literal["unknown"] = "unknown"
@@ -61,16 +61,6 @@ class Usage(Row):
     usd: Amount | Literal["unknown"] | None = None
 
 
-class Gain(Row):
-    """The gain as reported, positive is better; a bound is null where the samples give none."""
-
-    nullable: ClassVar[frozenset[str]] = frozenset({"low", "high"})
-
-    estimate: Number
-    low: Number | None = None
-    high: Number | None = None
-
-
 class Tamper(Row):
     """An edit that was not the candidate's to make (`kind: out_of_scope` too), and what was done about it."""
 
@@ -113,10 +103,14 @@ class EntryHeadway(Row):
 
 
 class ComparisonHeadway(Row):
-    """What headway adds to a pairing: the integrated session's `k`, and what was decided (all a holdout shows)."""
+    """What headway adds to a pairing: an integrated session's `k` and gain, what was decided (all a holdout shows).
+
+    A standalone session's `k` and gain stand in its entry.
+    """
 
     k: Iteration | None = None
     decision: Text | None = None
+    gain: Gain | None = None
 
 
 class Comparison(Row):

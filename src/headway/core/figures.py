@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from headway.core.claims import Claims, GainRange, claims_of
 from headway.core.log_view import Log
 from headway.core.records import Comparison, ComparisonKind, Entry, Outcome, Snapshot
 from headway.core.spec import Spec
@@ -18,6 +19,7 @@ from headway.core.statistics import signed_change
 from headway.core.stopping import totals_of
 from headway.core.validity_words import forgeable_of, forgeable_words
 
+NOT_CHECKED = "the run's end, or `headway wrap-up --final-check`, measures them side by side"
 AS_STORED = "best against baseline, each as stored when it was measured; not measured again side by side"
 
 
@@ -31,15 +33,6 @@ class Value:
     iteration: int
     value: float | None
     samples: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class GainRange:
-    """A relative gain, positive is better; the bounds are the worst and best pair, None without pairs."""
-
-    estimate: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -67,11 +60,13 @@ class RunFigures:
         counts: entries by outcome; None where the log does not say.
         kept: experiments whose commit is on the branch; None where the log does not say.
         gain: of the best against the baseline, as a share of the baseline; None where either is unknown or the
-            baseline is 0. `gain_basis` says what that comparison is worth.
+            baseline is 0. `gain_basis` says what that comparison is worth: where a final check was made, it is that.
         keeps: newest entries only; `keeps_not_listed` says how many earlier ones the view of the log does not hold.
         noise: relative spread of each objective over repeated measurements of the untouched code.
         cost_usd: None while a part is unknown; `cost_known_usd` is the part that is known.
         harness: whether the harness can be forged, in words.
+        gain_range: of the final check, with its 95% interval; None without one.
+        claims: under `sequential`: what stands behind the keeps.
     """
 
     spec: str
@@ -96,6 +91,8 @@ class RunFigures:
     stop_reason: str | None
     stop_detail: str | None
     harness: str
+    gain_range: GainRange | None = None
+    claims: Claims | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Give the figures as plain data."""
@@ -141,6 +138,9 @@ def run_figures(log: Log, spec: Spec) -> RunFigures:
     forgeable = forgeable_of(log.harness_validation)
     keeps = tuple(keep_of(entry, spec, forgeable) for _, entry in sorted(log.recent.items()) if entry.outcome.is_keep)
     stop = log.run_state.headway.stop if log.run_state and log.run_state.headway else None
+    claims = claims_of(log, spec)
+    checked = claims.final_check if claims is not None else None
+    gain_range = checked.gain if checked is not None else None
     spread = log.baseline.headway.relative_spread if log.baseline.headway else None
     known, unknown_parts = log.best.total_run_cost_usd, _unknown_spend(log)
     return RunFigures(
@@ -154,8 +154,8 @@ def run_figures(log: Log, spec: Spec) -> RunFigures:
         kept=kept,
         baseline=baseline,
         best=best,
-        gain=_gain(baseline.value, best.value, primary.direction.sign),
-        gain_basis=AS_STORED,
+        gain=gain_range.estimate if gain_range else _gain(baseline.value, best.value, primary.direction.sign),
+        gain_basis=_basis(claims),
         keeps=keeps,
         keeps_not_listed=max(0, (kept or 0) - len(keeps)),
         noise=dict(spread or {}),
@@ -166,7 +166,22 @@ def run_figures(log: Log, spec: Spec) -> RunFigures:
         stop_reason=stop.reason if stop else None,
         stop_detail=stop.detail if stop else None,
         harness=forgeable_words(log.harness_validation),
+        gain_range=gain_range,
+        claims=claims,
     )
+
+
+def _basis(claims: Claims | None) -> str:
+    """Say what the total gain rests on."""
+    checked = claims.final_check if claims is not None else None
+    if claims is None:
+        return AS_STORED
+    if checked is None:
+        return f"{AS_STORED}; {NOT_CHECKED}"
+    if checked.gain is None:
+        return f"{AS_STORED}; the final check gave no number: {checked.reason or 'too few pairs'}"
+    proven = {"better": "", "worse": ", and it is worse", "not_proven": ", not proven"}[checked.verdict]
+    return f"final check: best and untouched code in {checked.pairs} fresh pairs, 95% interval{proven}"
 
 
 def keep_of(entry: Entry, spec: Spec, forgeable: bool | None) -> Keep:
@@ -178,6 +193,9 @@ def gain_of(entry: Entry, spec: Spec) -> GainRange | None:
     """Give an experiment's gain: of the session that its outcome rests on; None where it is unknown."""
     if entry.outcome in (Outcome.RUNNER_UP_KEPT, Outcome.RUNNER_UP_REVERTED):
         pair = next((c for c in entry.comparisons if c.kind is ComparisonKind.INTEGRATED), None)
+        own = pair.headway.gain if pair is not None and pair.headway else None
+        if own is not None:
+            return GainRange(own.estimate, own.low, own.high)
         return None if pair is None else _pair_gain(pair, spec)
     gain = entry.headway.gain if entry.headway else None
     return None if gain is None else GainRange(gain.estimate, gain.low, gain.high)

@@ -3,7 +3,7 @@
 Source: seed 004 (baseline, harness_validation, comparisons, judge); CONTRACTS section 2 (snapshot extension).
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from headway.core.import_records import ImportedLog
 from headway.core.log_words import Calibration, Verdict
@@ -77,6 +77,7 @@ class BaselineHeadway(SideHeadway):
     timeout_seconds: Amount | None = None
     median_seconds: Amount | None = None
     relative_spread: dict[str, Amount] | None = None  # of each objective: (max - min) / |median|
+    environment: dict[str, Any] | None = None  # what it was measured on, as in `run_state.headway.environment`
     imported: ImportedLog | None = None  # where the whole log came from, if another tool wrote it
 
 
@@ -152,6 +153,51 @@ class HarnessValidation(Row):
     headway: ValidationHeadway | None = None
 
 
+class Gain(Row):
+    """The gain as reported, positive is better; a bound is null where the samples give none."""
+
+    nullable: ClassVar[frozenset[str]] = frozenset({"low", "high"})
+
+    estimate: Number
+    low: Number | None = None
+    high: Number | None = None
+
+
+class FinalSample(Row):
+    """One measurement of a final check, in its order; without `metrics` it failed, for the reason that it names."""
+
+    side: Literal["candidate", "reference"]
+    metrics: dict[str, Number] | None = None
+    seed: Int | None = None
+    started_at: Timestamp | None = None
+    timed_out: Bool | None = None
+    reason: Text | None = None
+
+
+class FinalCheckRow(Row):
+    """The last best (`commit`, the candidate) against the untouched code (`base`, the reference), in fresh pairs.
+
+    `verdict` is absent while it goes on; then `better`, `worse`, `not_proven` or `failed`. `machines` says how many
+    the run had met when the check began: one that goes on elsewhere begins anew.
+    """
+
+    number: Count
+    commit: Text
+    base: Text
+    machines: Count
+    samples: tuple[FinalSample, ...]
+    verdict: Text | None = None
+    pairs: Count | None = None
+    gain: Gain | None = None
+    reason: Text | None = None
+
+
+class BestHeadway(Row):
+    """What headway adds to the current best: how it compares with the untouched code, measured side by side."""
+
+    final_check: FinalCheckRow | None = None
+
+
 class Best(Row):
     """The current best state; iteration 0 is the baseline."""
 
@@ -161,7 +207,7 @@ class Best(Row):
     total_judge_cost_usd: Amount | None = None
     total_run_cost_usd: Amount | None = None
     run_cost_basis: Text | None = None
-    headway: dict[str, Any] | None = None
+    headway: BestHeadway | None = None
 
 
 class Marker(Row):

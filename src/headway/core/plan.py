@@ -43,9 +43,9 @@ from headway.core.experiment_life import (
     next_step_of,
     runner_up_step,
 )
+from headway.core.final_checking import final_step
 from headway.core.log_view import Log
 from headway.core.records import BacklogItem, Entry, Outcome
-from headway.core.spec_parts import Effort
 from headway.core.stopping import BY_HAND, blocked_by, reason_to_stop
 from headway.core.world import World
 
@@ -67,8 +67,12 @@ def plan(log: Log, world: World, now: float) -> tuple[Action, ...]:
         world: what else is known: the frozen spec, results so far, what was asked for.
         now: wall clock, seconds since the epoch.
     Returns: actions with stable ids; those that run already are among them, and the caller starts the others.
+        nothing when the run is closing and the final check is over.
         `Wait` alone when all that can be done is under way, `Stop` alone when the loop is over.
     """
+    if world.is_closing:
+        step = final_step(log, world)
+        return () if step is None else (step,)
     if not world.approved:
         return (AwaitApproval(),)
     if log.backlog is None:
@@ -82,30 +86,27 @@ def plan(log: Log, world: World, now: float) -> tuple[Action, ...]:
         return (Conclude(BatchEnded(batch=log.ticks + 1)),)
     stop = reason_to_stop(log, world, now)
     if stop is not None:
-        return _deferrals(log, world, stop) or (Stop(stop),)
+        return _final_check(log, world, stop) or _deferrals(log, world, stop) or _when_idle(world, Stop(stop))
     if world.agent.failures >= MAX_AGENT_FAILURES:
         return (Stop(blocked_by("agent_unavailable", world.agent.trouble)),)
     if now < world.agent.rests_until:
         return (Wait(()),)
-    return _effort(log, world) or _new_batch(log, world)
+    return _effort(world) or _new_batch(log, world)
 
 
-def _effort(log: Log, world: World) -> tuple[Action, ...]:
+def _effort(world: World) -> tuple[Action, ...]:
     """Give the record of the effort that `auto` has come to, once; between two batches, so that none is switched."""
     deciding = world.deciding
-    extension = log.run_state.headway if log.run_state else None
-    if deciding is None or deciding.settings.effort is not Effort.AUTO or not deciding.choice.is_final:
+    if deciding is None or deciding.found is None:
         return ()
-    if extension is not None and extension.effort is not None:
-        return ()
-    choice = deciding.choice
-    return (
-        Conclude(
-            EffortChosen(
-                effort=choice.effort.value, share=choice.share, reason=choice.reason, since_k=deciding.measured
-            )
-        ),
-    )
+    found, since_k = deciding.found, deciding.measured
+    return (Conclude(EffortChosen(effort=found.effort.value, share=found.share, reason=found.reason, since_k=since_k)),)
+
+
+def _final_check(log: Log, world: World, stop: RunStopped) -> tuple[Action, ...]:
+    """Give what the final check needs before a run stops for good; nothing where a person stops it."""
+    step = None if stop.reason in BY_HAND else final_step(log, world)
+    return () if step is None else (step,)
 
 
 def _deferrals(log: Log, world: World, stop: RunStopped) -> tuple[Action, ...]:

@@ -9,13 +9,15 @@ Source: DESIGN section 10; CONTRACTS section 3 (Status).
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from headway.core.approval import caps_of
 from headway.core.backlog import deferred
-from headway.core.figures import GainRange, RunFigures, gain_of, run_figures
+from headway.core.claims import GainRange
+from headway.core.figures import RunFigures, gain_of, run_figures
+from headway.core.forecast import Forecast, forecast_of
 from headway.core.log_view import Log
 from headway.core.records import Outcome, RunStatus
 from headway.core.spec import Spec
@@ -92,6 +94,7 @@ class Status:
         caps: what an approval says yes to, nested like the spec.
         figures: None before CP-1.
         recent: the newest experiments, oldest first.
+        forecast: under `sequential`: what the calibration says can be found, and what that takes.
     """
 
     spec: str
@@ -109,10 +112,12 @@ class Status:
     state_root: str
     branch: str
     figures: RunFigures | None
+    forecast: Forecast | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Give the status as plain data."""
-        return asdict(self)
+        forecast = None if self.forecast is None else self.forecast.to_json()
+        return {**asdict(replace(self, forecast=None)), "forecast": forecast}
 
 
 def status_of(
@@ -146,6 +151,7 @@ def status_of(
         state_root=state_root,
         branch=f"optimize/{spec.name}",
         figures=run_figures(log, spec) if log else None,
+        forecast=forecast_of(log, spec) if log else None,
     )
 
 

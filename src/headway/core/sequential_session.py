@@ -54,7 +54,7 @@ def sequential_step(session: Session) -> Step:
         return ReferenceBroken(step.reason)
     if step.outcome == "":
         assert step.side is not None and step.kind != "none", "a session that goes on says what to measure"
-        return Take(step.side, step.kind)
+        return Take(step.side, step.kind, step.pair)
     if step.outcome in ("error", "timeout"):
         return Ended("timeout" if step.outcome == "timeout" else "error", closed_answer("error", step.reason))
     return Ended(OUTCOMES[step.outcome], _answer(session, step))

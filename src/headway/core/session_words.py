@@ -73,10 +73,14 @@ class Session:
 
 @dataclass(frozen=True)
 class Take:
-    """Measure this side once more; `kind` is the ladder's word for it (`sample` where there is no ladder)."""
+    """Measure this side once more; `kind` is the ladder's word for it (`sample` where there is no ladder).
+
+    `pair` numbers the pair that it belongs to, from 1, where that is not the number of its side's sample; else 0.
+    """
 
     side: Side
     kind: Kind = "sample"
+    pair: int = 0
 
 
 @dataclass(frozen=True)

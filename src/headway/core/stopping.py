@@ -7,6 +7,7 @@ from datetime import datetime
 
 from headway.core.backlog import deferred, is_runnable
 from headway.core.events import RunStopped
+from headway.core.final_checking import reserved_seconds
 from headway.core.log_view import Log
 from headway.core.records import Outcome, Totals
 from headway.core.spec import Direction, Spec
@@ -99,10 +100,14 @@ def _iterations(log: Log, world: World, now: float) -> Found:
 
 
 def _hours(log: Log, world: World, now: float) -> Found:
-    limit = world.spec.stopping.max_hours
-    if limit is None or log.active_seconds < limit * 3600:
+    limit, reserved = world.spec.stopping.max_hours, reserved_seconds(log, world.spec)
+    if limit is None or log.active_seconds < limit * 3600 - reserved:
         return None
-    return "max_hours", f"{log.active_seconds / 3600:.2f} active hours of {limit:g}", RAISE_CAP
+    return "max_hours", f"{log.active_seconds / 3600:.2f} active hours of {limit:g}{_held_back(reserved)}", RAISE_CAP
+
+
+def _held_back(seconds: float) -> str:
+    return f", {seconds:.3g} s of them held back for the final check" if seconds else ""
 
 
 def _wall_hours(log: Log, world: World, now: float) -> Found:
@@ -110,9 +115,10 @@ def _wall_hours(log: Log, world: World, now: float) -> Found:
     if limit is None or started is None:
         return None
     hours = (now - datetime.fromisoformat(started).timestamp()) / 3600
-    if hours < limit:
+    reserved = reserved_seconds(log, world.spec)
+    if hours < limit - reserved / 3600:
         return None
-    return "max_wall_hours", f"{hours:.2f} hours by the wall clock of {limit:g}", RAISE_CAP
+    return "max_wall_hours", f"{hours:.2f} hours by the wall clock of {limit:g}{_held_back(reserved)}", RAISE_CAP
 
 
 def _cost(log: Log, world: World, now: float) -> Found:

@@ -48,6 +48,8 @@ class World:
         workload: identity of the harness command and its declared inputs.
         agent: how the agent fared in this process.
         agent_can_retry: the agent may be asked again after a turn without a change, or for a repair.
+        check_from: lowest number of a final check that counts: a higher one asks for a fresh check of the same best.
+        is_closing: nothing but the final check is done any more.
         deciding: where the run stands for the method `sequential`; None under the others.
     """
 
@@ -64,6 +66,8 @@ class World:
     cost_unknown: str = ""
     agent_can_retry: bool = True
     agent: AgentHealth = field(default_factory=AgentHealth)
+    check_from: int = 1
+    is_closing: bool = False
     deciding: Deciding | None = None
 
     @cached_property

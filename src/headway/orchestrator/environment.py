@@ -4,6 +4,7 @@ Two machines of one model count as one: their names say nothing (a container has
 Source: issue 4 item 4; CONTRACTS section 2 (`run_state.headway.environment`).
 """
 
+import itertools
 import os
 import platform
 from collections.abc import Mapping
@@ -43,20 +44,23 @@ def _cpu() -> str:
 
 
 def environment_seen(log: Log, workload: str) -> EnvironmentSeen | None:
-    """Give the fact that the run works on other ground than the log says; None where nothing changed."""
+    """Give the fact that the run works on other ground than the log says, or on its first; None where it knows that."""
     now, last = environment_now(workload), _last(log)
-    if last is not None and all(now[name] == last.get(name) for name in COMPARED):
+    is_same = last is not None and _is_same(now, last)
+    if is_same and _met(log):
         return None
-    moved = "" if last is None else _words(last, now)
-    return EnvironmentSeen(environment={**now, SINCE: totals_of(log).k if last is not None else 0}, moved=moved)
+    moved = "" if is_same or last is None else _words(last, now)
+    return EnvironmentSeen(environment={**now, SINCE: totals_of(log).k if moved else 0}, moved=moved)
 
 
 def moved_at_k(log: Log, workload: str) -> int | None:
     """Give the session after which all values were, or will be, measured on this ground; None: all of them were."""
-    seen = log.run_state.headway.environment if log.run_state and log.run_state.headway else ()
-    if environment_seen(log, workload) is not None and seen:
+    now, last = environment_now(workload), _last(log)
+    if last is not None and not _is_same(now, last):
         return totals_of(log).k
-    return None if len(seen) < 2 else int(seen[-1].get(SINCE) or 0)
+    met = _all(log)
+    moves = [after for before, after in itertools.pairwise(met) if not _is_same(before, after)]
+    return int(moves[-1].get(SINCE) or 0) if moves else None
 
 
 def refuse_other_ground(log: Log, workload: str, method: ComparisonMethod) -> None:
@@ -68,7 +72,7 @@ def refuse_other_ground(log: Log, workload: str, method: ComparisonMethod) -> No
     if last is None or method not in (ComparisonMethod.ABSOLUTE, ComparisonMethod.RELATIVE):
         return
     now = environment_now(workload)
-    if any(now[name] != last.get(name) for name in COMPARED):
+    if not _is_same(now, last):
         raise RequestWrong(
             _words(last, now),
             f"method {method}: the stored values of the reference were measured there",
@@ -76,9 +80,23 @@ def refuse_other_ground(log: Log, workload: str, method: ComparisonMethod) -> No
         )
 
 
+def _met(log: Log) -> tuple[Mapping[str, Any], ...]:
+    return log.run_state.headway.environment if log.run_state and log.run_state.headway else ()
+
+
+def _all(log: Log) -> tuple[Mapping[str, Any], ...]:
+    """Give all that the run was measured on, the baseline's first, as far as the log says."""
+    own = log.baseline.headway.environment if log.baseline.headway else None
+    return _met(log) if own is None else (own, *_met(log))
+
+
 def _last(log: Log) -> Mapping[str, Any] | None:
-    seen = log.run_state.headway.environment if log.run_state and log.run_state.headway else ()
-    return seen[-1] if seen else None
+    met = _all(log)
+    return met[-1] if met else None
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(one.get(name) == other.get(name) for name in COMPARED)
 
 
 def _words(last: Mapping[str, Any], now: Mapping[str, Any]) -> str:

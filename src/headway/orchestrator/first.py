@@ -12,6 +12,7 @@ from typing import Any
 from headway.core.actions import Measure
 from headway.core.entries import metrics_of
 from headway.core.events import SampleStatus, SampleTaken, SessionKind, Side
+from headway.core.forecast import problems_of
 from headway.core.gates import check
 from headway.core.loose_numbers import shown_number
 from headway.core.probes import SLOW_SECONDS, fixed_seconds
@@ -28,7 +29,8 @@ from headway.core.sequential.settings import settings_of
 from headway.core.spec import ComparisonMethod, Spec, StabilityMode
 from headway.core.statistics import spread
 from headway.core.validity import BASELINE_REPEATS, SPREAD
-from headway.errors import OutsideFailed
+from headway.errors import OutsideFailed, SpecInvalid
+from headway.orchestrator.environment import environment_now
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.loop import now
 from headway.orchestrator.measuring import FAMILY_TIMEOUT_SECONDS, seed_of
@@ -59,7 +61,7 @@ def baseline_count(spec: Spec, first_seconds: float) -> int:
     """
     stability = spec.measurement.stability
     wanted = LEAST_SAMPLES
-    if stability.comparison.method is ComparisonMethod.SEQUENTIAL:
+    if _is_sequential(spec):
         return settings_of(spec).calibration_samples(first_seconds)
     if stability.mode is StabilityMode.REPEAT:
         wanted = stability.repeat_count
@@ -186,9 +188,9 @@ def baseline_probes(spec: Spec, samples: Sequence[SampleTaken]) -> tuple[Probe, 
         ),
         Probe(
             name=SPREAD,
-            inputs={"threshold": _threshold(spec)},
+            inputs={"threshold": None if _is_sequential(spec) else _threshold(spec)},
             observed=dict(noise),
-            passed=_below_threshold(spec, _primaries(spec, samples), noise),
+            passed=None if _is_sequential(spec) else _below_threshold(spec, _primaries(spec, samples), noise),
         ),
     )
 
@@ -201,6 +203,26 @@ def noise_words(spec: Spec, samples: Sequence[SampleTaken]) -> list[str]:
     return [*said, f"warning: {warning}"] if warning else said
 
 
+def refuse_thresholds(spec: Spec, samples: Sequence[SampleTaken], base: str, path: str) -> None:
+    """Refuse a spec whose thresholds mean nothing for what the calibration measured.
+
+    Args:
+        spec: the spec.
+        samples: of the untouched code.
+        base: its commit.
+        path: of the spec, for the message.
+    Raises: SpecInvalid, naming each threshold with its mend.
+    """
+    problems = problems_of(spec, calibration_of(spec, samples), base)
+    if problems:
+        raise SpecInvalid(path, tuple(str(problem) for problem in problems))
+
+
+def calibration_of(spec: Spec, samples: Sequence[SampleTaken]) -> Baseline:
+    """Give the samples of the untouched code as a log's section holds them."""
+    return Baseline(metrics=dict(metrics_of(samples, spec.measurement.stability.aggregation)))
+
+
 def noise_warning(spec: Spec, primaries: Sequence[float], noise: Mapping[str, float]) -> str:
     """Say that measurements of the same code lie further apart than what counts as a gain; empty where they do not.
 
@@ -209,7 +231,7 @@ def noise_warning(spec: Spec, primaries: Sequence[float], noise: Mapping[str, fl
         primaries: values of the primary metric, in its unit, of the untouched code.
         noise: relative spread of each objective, a share.
     """
-    if _below_threshold(spec, primaries, noise):
+    if _is_sequential(spec) or _below_threshold(spec, primaries, noise):
         return ""
     unit = " in the metric's unit" if _is_absolute(spec) else ""
     return (
@@ -221,6 +243,11 @@ def noise_warning(spec: Spec, primaries: Sequence[float], noise: Mapping[str, fl
 def _primaries(spec: Spec, samples: Sequence[SampleTaken]) -> list[float]:
     name = spec.metric.primary.name
     return [s.metrics[name] for s in samples if name in s.metrics]
+
+
+def _is_sequential(spec: Spec) -> bool:
+    """Say whether the method learns the noise by itself, so that no threshold has to stand above it."""
+    return spec.measurement.stability.comparison.method is ComparisonMethod.SEQUENTIAL
 
 
 def _is_absolute(spec: Spec) -> bool:
@@ -271,6 +298,7 @@ def create_log(
             timeout_seconds=timeout_of(spec, samples),
             median_seconds=round(statistics.median(s.elapsed_seconds for s in samples), 3),
             relative_spread=noise,
+            environment=environment_now(ground.workload),
         ),
     }
     if last.worst_cases:

@@ -36,7 +36,7 @@ from headway.core.agent_health import AgentHealth
 from headway.core.apply import apply
 from headway.core.approval import objections
 from headway.core.briefs import brief
-from headway.core.deciding import MOST_WATCHED, Deciding, closed_history, deciding_of, watched_with
+from headway.core.deciding import NOTHING_STALE, Deciding, closed_history, deciding_of
 from headway.core.digest import Memory, digest
 from headway.core.edits import AppendExperiment, Edit, ReplaceExperiment, SetSection
 from headway.core.events import (
@@ -55,16 +55,17 @@ from headway.core.events import (
     says_nothing_of_the_code,
     to_record,
 )
+from headway.core.experiment_life import half_measured
 from headway.core.log_view import Log, coalesced, edited, reference_of
 from headway.core.plan import plan
 from headway.core.records import Approval, Baseline, Entry, Outcome, to_row
-from headway.core.sequential.auto import Watched
 from headway.core.sequential.history import RunHistory
 from headway.core.sequential.log_history import repeats_of
 from headway.core.sequential.settings import Settings, settings_of
-from headway.core.spec_parts import ComparisonMethod, Effort
+from headway.core.spec_parts import ComparisonMethod
 from headway.core.stopping import primary_of, totals_of
 from headway.core.storable import storable
+from headway.core.watching import Watch
 from headway.core.world import MeasuredPair, StopAsked, World
 from headway.errors import BranchCheckedOut, HeadwayError
 from headway.orchestrator.authoring import TurnClosed
@@ -118,6 +119,12 @@ class _Draft:
         return sorted({*rows, *begun})
 
 
+MEASURING = frozenset({"measure", "integrated", "final"})
+"""What kind of action runs the harness."""
+CHECKED = RunStopped(reason="checked", detail="the final check is over", continue_with="", status="waiting")
+"""How a process ends that only made the final check; the log's status stays as it was."""
+
+
 def in_a_thread(work: Callable[[], None], name: str) -> None:
     """Let work go on in a thread of its own, which ends with the process."""
     threading.Thread(target=work, name=name, daemon=True).start()
@@ -132,6 +139,10 @@ class Loop:
         file: the log, open and locked by this process.
         on_event: told of every fact once it is on disk, for progress.
         max_ticks: stop after so many completed batches in this process; None: no such limit.
+        check_from: close the run: nothing is done but the final check, unless one of at least this number is there; 0:
+            the run goes on as it is.
+        calibrated_now: this process has just measured the baseline; else the reference is measured anew before it is
+            trusted.
         start_worker: lets an action's work, by its name, go on beside the loop; its fact comes back through the queue.
     """
 
@@ -139,6 +150,8 @@ class Loop:
     file: LogFile
     on_event: Callable[[Event, Log], None] = lambda event, log: None
     max_ticks: int | None = None
+    calibrated_now: bool = False
+    check_from: int = 0
     start_worker: Callable[[Callable[[], None], str], None] = in_a_thread
     _log: Log = field(init=False)
     _jobs: dict[str, Job] = field(default_factory=dict)
@@ -159,8 +172,9 @@ class Loop:
     _agent: AgentHealth = field(default_factory=AgentHealth)
     _settings: Settings | None = None
     _history: RunHistory = field(default_factory=RunHistory)
-    _watched: Watched = field(default_factory=Watched)
-    _since: int = 0
+    _watch: Watch = field(default_factory=Watch)
+    _since: int = NOTHING_STALE
+    _ground_k: int = 0
     _is_environment_told: bool = False
     _judged_approval: tuple[Approval | None, bool] | None = None
     _clock_base: float = 0.0
@@ -213,6 +227,8 @@ class Loop:
         actions = self._settle()
         if actions is None:
             return self._ending
+        if not actions:
+            return CHECKED
         if isinstance(actions[0], AwaitApproval):
             self._take([GateReached()])
             return actions[0]
@@ -270,7 +286,7 @@ class Loop:
 
     @property
     def _is_measuring(self) -> bool:
-        return any(job.state is JobState.RUNNING and "/measure/" in job.id for job in self._jobs.values())
+        return any(job.state is JobState.RUNNING and _kind_of(job.id) in MEASURING for job in self._jobs.values())
 
     def _interrupt_now(self) -> RunStopped:
         """End at once: agents' turns end with the supervisor's connection, a measurement runs on and is taken up."""
@@ -281,7 +297,8 @@ class Loop:
             continue_with="`headway resume` goes on where it stopped",
             status="waiting",
         )
-        self._take([stop])
+        if not self.check_from:
+            self._take([stop])
         return stop
 
     def _hear(self) -> None:
@@ -365,7 +382,7 @@ class Loop:
 
     def _note(self, event: ExperimentEvent) -> None:
         self._jobs[event.key] = Job(event.key, event.iteration, state=JobState.DONE, exit=event)  # type: ignore[arg-type]
-        self._watched = watched_with(self._watched, event)
+        self._watch = self._watch.plus(event)
         self._highest = max(self._highest, event.iteration)
         if isinstance(event, CandidateBuilt) and event.tree and event.base_tree:
             self._trees[event.iteration] = (event.base_tree, event.tree)
@@ -476,28 +493,35 @@ class Loop:
             cost_unknown=", ".join(cost.unknown) if cost else "",
             agent=self._agent,
             agent_can_retry=self.ground.agent.can_retry if self.ground.agent else False,
+            check_from=self.check_from or 1,
+            is_closing=self.check_from > 0,
             deciding=self._deciding(log),
         )
 
     def _deciding(self, log: Log) -> Deciding | None:
         if self._settings is None:
             return None
-        return deciding_of(self._settings, log, self._history, self._watched, self.ground.base, self._since)
+        return deciding_of(
+            self._settings, log, self._history, self._watch, self.ground.base, self._since, self._ground_k
+        )
 
     def _grow_history(self, entries: Iterable[Entry]) -> None:
         """Add an ended batch to what is known of the noise."""
         if self._settings is not None:
             names = [objective.name for objective in self._settings.objectives]
             for repeats in repeats_of(Baseline(), entries, names, self.ground.base):
-                self._history = self._history.plus(repeats)
+                if repeats.k > self._ground_k:
+                    self._history = self._history.plus(repeats)
 
-    def _tell_environment(self, draft: _Draft) -> None:
-        """Note, once a process, what it measures on, where that is not what the log says already."""
-        if not self._is_environment_told:
-            self._is_environment_told = True
-            seen = environment_seen(draft.view, self.ground.workload)
-            if seen is not None:
-                self._stage(draft, seen)
+    def _tell_environment(self, draft: _Draft) -> bool:
+        """Note, once a process, what it measures on, where that is not what the log says; say whether the run moved."""
+        if self._is_environment_told:
+            return False
+        self._is_environment_told = True
+        seen = environment_seen(draft.view, self.ground.workload)
+        if seen is not None:
+            self._stage(draft, seen)
+        return seen is not None and bool(seen.moved)
 
     def _is_approved(self, approval: Approval | None) -> bool:
         if self._judged_approval is None or self._judged_approval[0] is not approval:
@@ -535,8 +559,10 @@ class Loop:
         self._clock_start = time.monotonic()
         if self._log.run_state is not None:
             draft = _Draft(self._log)
-            self._tell_environment(draft)
-            if self._log.run_state.status != "running":
+            if self._tell_environment(draft):
+                for end in half_measured(self._world()):
+                    self._stage(draft, end)
+            if self._log.run_state.status != "running" and not self.check_from:
                 self._stage(draft, RunResumed())
             self._land(draft)
 
@@ -547,15 +573,22 @@ class Loop:
         names = [objective.name for objective in self._settings.objectives]
         moved_at = moved_at_k(self._log, self.ground.workload)
         baseline = self._log.baseline if moved_at is None else None
-        self._history = closed_history(baseline, closed, names, self.ground.base, moved_at or 0)
+        self._ground_k = moved_at or 0
+        self._history = closed_history(baseline, closed, names, self.ground.base, self._ground_k)
+        self._since = NOTHING_STALE if self.calibrated_now else totals_of(self._log).k
         deciding = self._deciding(self._log)
-        self._since = deciding.measured if deciding is not None else 0
-        if self._settings.effort is Effort.AUTO and not (deciding and deciding.choice.is_final):
-            for entry in closed[:MOST_WATCHED]:
-                for record in read_records(self.ground.run.experiment(entry.iteration).records):
-                    event = from_record(record)
-                    if isinstance(event, ExperimentEvent):
-                        self._watched = watched_with(self._watched, event)
+        if deciding is not None and not deciding.choice.is_final:
+            self._watch_closed(sorted(entry.iteration for entry in closed))
+
+    def _watch_closed(self, iterations: Iterable[int]) -> None:
+        """See again what turns and measurements of the first experiments took."""
+        for iteration in iterations:
+            if self._watch.is_full:
+                return
+            for record in read_records(self.ground.run.experiment(iteration).records):
+                event = from_record(record)
+                if isinstance(event, ExperimentEvent):
+                    self._watch = self._watch.plus(event)
 
     def _remember_all(self, entry: Entry, trees: tuple[str, str] | None, closed: list[Entry]) -> None:
         if self._settings is not None and entry.batch <= self._log.ticks:
@@ -634,6 +667,8 @@ class Loop:
 
     def _give_up(self, problem: HeadwayError) -> None:
         """Leave a reason in the log for a stop that was forced from outside, as far as it can still be written."""
+        if self.check_from:
+            return
         stop = RunStopped(
             reason="branch_checked_out" if isinstance(problem, BranchCheckedOut) else "outside_failed",
             detail=problem.what,
@@ -642,6 +677,11 @@ class Loop:
         )
         with contextlib.suppress(HeadwayError):
             self._take([stop])
+
+
+def _kind_of(action_id: str) -> str:
+    """Give what an action is, from its id: `measure` of `exp0003/measure.2/cand/1`."""
+    return action_id.split("/")[1].split(".")[0] if "/" in action_id else action_id
 
 
 def _then_resume(mend: str) -> str:

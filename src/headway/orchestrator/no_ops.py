@@ -139,7 +139,7 @@ class _NoOp:
             if isinstance(step, ReferenceBroken):
                 raise self._fails(step.reason)
             if isinstance(step, Take):
-                self._take(Side.CANDIDATE if step.side == "candidate" else Side.REFERENCE)
+                self._take(Side.CANDIDATE if step.side == "candidate" else Side.REFERENCE, step.pair)
                 continue
             if step.outcome in ("error", "timeout"):
                 raise self._fails(str(step.answer["reason"]))
@@ -157,11 +157,11 @@ class _NoOp:
             run=self._run,
         )
 
-    def _take(self, side: Side) -> None:
+    def _take(self, side: Side, pair: int) -> None:
         ground = self._ground
         index = len(self._sides[side]) + 1
-        action = Measure(self._number, 1, SessionKind.STANDALONE, side, index, ground.base)
-        seed = seed_of(ground.run_id, self._number, SessionKind.STANDALONE, index)
+        action = Measure(self._number, 1, SessionKind.STANDALONE, side, index, ground.base, pair)
+        seed = seed_of(ground.run_id, self._number, SessionKind.STANDALONE, action.seed_number)
         tree = CANDIDATE_TREE if side is Side.CANDIDATE else REFERENCE_TREE
         folder = self._jobs / f"measure-{side}-{index}"
         reading = ground.measuring.sample(tree, ground.base, folder, action.id, seed)

@@ -204,13 +204,13 @@ def _prepare(action: PrepareCheckout, with_: Performing) -> Event:
 
 def _measure(action: Measure, with_: Performing) -> Event:
     ground = with_.ground
-    seed = seed_of(ground.run_id, action.iteration, action.session, action.index)
+    seed = seed_of(ground.run_id, action.iteration, action.session, action.seed_number)
     tree = CANDIDATE_TREE if action.side is Side.CANDIDATE else REFERENCE_TREE
     paths = ground.run.experiment(action.iteration)
     name = action.id.split("/", 1)[1].replace("/", "-")
     reading = ground.measuring.sample(tree, action.commit, paths.jobs / name, action.id, seed)
     event = sample_event(action, reading, seed, ground.relative)
-    if action.side is Side.CANDIDATE:
+    if action.side is Side.CANDIDATE and action.session is not SessionKind.FINAL:
         _write_marker(paths.marker, action, event, ground)
     return event
 

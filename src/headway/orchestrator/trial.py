@@ -6,6 +6,7 @@ Source: DESIGN section 3 (what a run would cost is printed before anything is sp
 import dataclasses
 import re
 import shlex
+import statistics
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,12 +18,21 @@ from headway.adapters.user_repository import UserRepository
 from headway.core import scope
 from headway.core.actions import Measure
 from headway.core.events import SampleTaken, SessionKind, Side
+from headway.core.forecast import Forecast, forecast_from
 from headway.core.records import HarnessValidation, to_row
 from headway.core.spec import ComparisonMethod, Spec, StabilityMode
 from headway.core.validity import Waivers, judge_harness, unwaived
 from headway.core.validity_words import gate_words
 from headway.orchestrator.exemplars import plan_exemplars
-from headway.orchestrator.first import BaselineFails, baseline_count, check_baseline, timeout_of
+from headway.orchestrator.first import (
+    LEAST_SAMPLES,
+    BaselineFails,
+    baseline_count,
+    calibration_of,
+    check_baseline,
+    refuse_thresholds,
+    timeout_of,
+)
 from headway.orchestrator.ground import Ground
 from headway.orchestrator.loop import now
 from headway.orchestrator.measuring import seed_of
@@ -31,6 +41,9 @@ from headway.orchestrator.start import RunFacts, freeze, ground_of, proposer_typ
 from headway.orchestrator.validity import measure_gate
 from headway.store.paths import StateRoot
 from headway.store.spec_file import LoadedSpec
+
+CHECK_SECONDS = 60.0
+"""What `check` spends on telling the noise: where a calibration takes longer, it measures less, or once."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,8 @@ class Trial:
         measurement_seconds: wall time of one run of the harness.
         preparation_seconds: wall time of checkout, set-up and build.
         gates, metrics, diagnostics: what it printed.
-        measurements_per_experiment: samples of candidate and reference for one kept experiment.
+        measurements_per_experiment: samples of candidate and reference for one kept experiment; under `sequential`
+            those of an experiment on average.
         experiment_seconds: time of one experiment's measuring, the agent's turn aside.
         baseline_seconds: time of CP-1.
         run_hours: an upper estimate for `max_iterations`, agents' turns aside, bounded by `max_hours`.
@@ -53,6 +67,7 @@ class Trial:
         notes: what a person should know before approving.
         harness_validation: the validity gate as far as one measurement of the untouched code goes, as in the log.
         failed_probes: probes that would stop a run.
+        forecast: under `sequential`: noise, smallest gain that is mostly kept, and what that takes.
     """
 
     spec: str
@@ -62,7 +77,7 @@ class Trial:
     gates: Mapping[str, Any]
     metrics: Mapping[str, float]
     diagnostics: Mapping[str, Any]
-    measurements_per_experiment: int
+    measurements_per_experiment: float
     experiment_seconds: float
     baseline_seconds: float
     run_hours: float
@@ -73,12 +88,14 @@ class Trial:
     notes: tuple[str, ...]
     harness_validation: HarnessValidation = field(default_factory=HarnessValidation)
     failed_probes: tuple[str, ...] = ()
+    forecast: Forecast | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Give the trial as plain data."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         lists = {"notes": list(self.notes), "failed_probes": list(self.failed_probes)}
-        return fields | lists | {"harness_validation": to_row(self.harness_validation)}
+        forecast = None if self.forecast is None else self.forecast.to_json()
+        return fields | lists | {"harness_validation": to_row(self.harness_validation), "forecast": forecast}
 
 
 def try_harness(
@@ -113,14 +130,52 @@ def try_harness(
         warnings = (*loaded.warnings, *words_on_missing_files(loaded.spec, ground.user.listing(ground.base).entries))
         if not hypotheses and loaded.spec.agent is not None:
             warnings = (*warnings, "there is no hypothesis: a run would end as soon as it is approved")
+        forecast = _foretold(ground, event, str(spec_path), tell)
+        if forecast is not None:
+            warnings = (*warnings, *forecast.told.warnings)
         trial = _trial(
-            loaded.spec, facts.base, event.elapsed_seconds, preparation, event, hypotheses, warnings, ground.user
+            loaded.spec,
+            facts.base,
+            event.elapsed_seconds,
+            preparation,
+            event,
+            hypotheses,
+            warnings,
+            ground.user,
+            forecast,
         )
         failed = tuple(probe.name for probe in unwaived(validation))
         notes = (*trial.notes, *gate_words(validation))
         return replace(trial, notes=notes, harness_validation=validation, failed_probes=failed)
     finally:
         ground.jobs.close(wait=True)
+
+
+def _foretold(ground: Ground, first: SampleTaken, path: str, tell: Callable[[str], None]) -> Forecast | None:
+    """Calibrate, where that is soon done, and give what it foretells; None under the older methods.
+
+    Raises: SpecInvalid, for thresholds that mean nothing for what was measured; BaselineFails.
+    """
+    if ground.spec.measurement.stability.comparison.method is not ComparisonMethod.SEQUENTIAL:
+        return None
+    count = affordable_calibration(ground.spec, first.elapsed_seconds)
+    if count > 1:
+        tell(f"measuring it {count - 1} times more, for its noise")
+    samples = [first, *(_sample(ground, index) for index in range(2, count + 1))]
+    refuse_thresholds(ground.spec, samples, ground.base, path)
+    seconds = statistics.median(sample.elapsed_seconds for sample in samples)
+    return forecast_from(ground.spec, calibration_of(ground.spec, samples), ground.base, seconds)
+
+
+def affordable_calibration(spec: Spec, first_seconds: float) -> int:
+    """Give how often `check` measures the untouched code: as a run does where that is done within a minute.
+
+    Args:
+        spec: the spec.
+        first_seconds: of the first measurement.
+    """
+    wanted = baseline_count(spec, first_seconds)
+    return next((count for count in (wanted, LEAST_SAMPLES) if count * first_seconds <= CHECK_SECONDS), 1)
 
 
 def _once(ground: Ground, tell: Callable[[str], None]) -> tuple[float, SampleTaken]:
@@ -137,12 +192,18 @@ def _once(ground: Ground, tell: Callable[[str], None]) -> tuple[float, SampleTak
             "mend the command or the code",
         )
     tell("running the harness once")
-    action = Measure(0, 1, SessionKind.STANDALONE, Side.REFERENCE, 1, ground.base)
-    seed = seed_of(ground.run_id, 0, SessionKind.STANDALONE, 1)
-    reading = ground.measuring.sample(REFERENCE_TREE, ground.base, paths.jobs / "measure-1", action.id, seed)
+    return preparation, _sample(ground, 1)
+
+
+def _sample(ground: Ground, index: int) -> SampleTaken:
+    """Measure the untouched code in its checkout. Raises: BaselineFails."""
+    action = Measure(0, 1, SessionKind.STANDALONE, Side.REFERENCE, index, ground.base)
+    seed = seed_of(ground.run_id, 0, SessionKind.STANDALONE, index)
+    folder = ground.run.experiment(0).jobs / f"measure-{index}"
+    reading = ground.measuring.sample(REFERENCE_TREE, ground.base, folder, action.id, seed)
     event = sample_event(action, reading, seed, ground.relative)
     check_baseline(ground.spec, event)
-    return preparation, event
+    return event
 
 
 def words_on_absolute_paths(spec: Spec, root: Path) -> list[str]:
@@ -216,8 +277,9 @@ def _trial(
     hypotheses: int,
     warnings: tuple[str, ...],
     user: UserRepository,
+    forecast: Forecast | None,
 ) -> Trial:
-    per_experiment = samples_per_experiment(spec)
+    per_experiment = samples_per_experiment(spec) if forecast is None else forecast.told.measurements
     one = per_experiment * seconds + preparation
     hours = spec.stopping.max_iterations * one / 3600
     notes = list(warnings)
@@ -247,4 +309,5 @@ def _trial(
         primary=spec.metric.primary.name,
         direction=str(spec.metric.primary.direction),
         notes=tuple(notes),
+        forecast=forecast,
     )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 READS_ONLY = True
 GATE_FAILED = 4
+UNKNOWN_NOISE = "not known from one measurement; `headway run` measures it before it asks for approval"
 
 
 def check(
@@ -45,22 +46,34 @@ def trial_lines(trial: "Trial") -> list[str]:
     from headway.core.validity_words import probe_rows
 
     many = trial.measurements_per_experiment
+    told = forecast_lines(trial)
     rows = [
         ("gates", values(trial.gates)),
         ("metrics", values(trial.metrics)),
         ("better", f"{'lower' if trial.direction == 'minimize' else 'higher'} {trial.primary}"),
         ("diagnostics", values(trial.diagnostics)),
         ("one measurement", f"{duration(trial.measurement_seconds)}, and {duration(trial.preparation_seconds)} before"),
-        ("one experiment", f"{counted(many, 'measurement')}, {duration(trial.experiment_seconds)}"),
+        ("one experiment", f"{many:g} measurement{'s' * (many != 1)}, {duration(trial.experiment_seconds)}"),
         ("the baseline", duration(trial.baseline_seconds)),
         ("a whole run", f"at most {duration(trial.run_hours * 3600)}, agents' turns aside"),
-        ("noise", "not known from one measurement; `headway run` measures it before it asks for approval"),
+        *([] if told else [("noise", UNKNOWN_NOISE)]),
         ("agent", trial.agent or "none: `headway run` needs one"),
         ("hypotheses", f"{trial.hypotheses} to begin with"),
     ]
     notes = ["to know before approving:", *(f"  {note}" for note in trial.notes)] if trial.notes else []
     gate = ["the harness:", *(f"  {line}" for line in table(probe_rows(trial.harness_validation)))]
-    return [f"the spec {trial.spec} holds; measured {trial.base[:12]}", *table(rows), *gate, *notes, *_verdict(trial)]
+    head = f"the spec {trial.spec} holds; measured {trial.base[:12]}"
+    return [head, *table(rows), *told, *gate, *notes, *_verdict(trial)]
+
+
+def forecast_lines(trial: "Trial") -> list[str]:
+    """Give what the noise lets a run find; empty where that is not known, and under methods that do not ask for it."""
+    from headway.core.forecast import forecast_words
+
+    if trial.forecast is None:
+        return []
+    words = [line for line in forecast_words(trial.forecast) if not line.startswith("warning: ")]
+    return ["what can be found:", *(f"  {line}" for line in words)]
 
 
 def _verdict(trial: "Trial") -> list[str]:

@@ -1,10 +1,14 @@
 """`headway show`: one experiment whole."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from headway.cli.options import Iteration, Json, Name, Repo, StateRoot, where_of
 from headway.cli.screen import gain_text, one_line, percent, print_document, samples_text, say, table, values
+
+if TYPE_CHECKING:
+    from headway.core.claims import Conditions
 
 READS_ONLY = True
 
@@ -21,13 +25,30 @@ def show(
     if as_json:
         records = list(shown.records)
         files = {"folder": str(shown.folder), "diff": shown.diff}
-        print_document({"experiment": row, "records": records, **files, "harness": shown.harness})
+        own, combined = (None if c is None else asdict(c) for c in (shown.conditions, shown.integrated))
+        told = {"harness": shown.harness, "conditions": own, "integrated": combined}
+        print_document({"experiment": row, "records": records, **files, **told})
         return
     kept = row.get("outcome") in ("kept", "runner_up_kept")
     harness = _told("harness", shown.harness if kept else None)
-    say(*experiment_lines(row, shown.records), *harness, f"files: {shown.folder}")
+    conditions = [*_condition_lines("decided", shown.conditions), *_condition_lines("combined", shown.integrated)]
+    say(*experiment_lines(row, shown.records), *conditions, *harness, f"files: {shown.folder}")
     if shown.diff:
         say(f"`headway diff {iteration}` prints its patch")
+
+
+def _condition_lines(label: str, conditions: "Conditions | None") -> list[str]:
+    """Give how a session was decided: number, effort and why, its chance of a false keep, and the machine."""
+    if conditions is None:
+        return []
+    ground = conditions.environment or {}
+    machine = f"; on {ground.get('cpu')}, {ground.get('cores')} cores" if ground else ""
+    chance = (
+        f"a false keep had a chance of {conditions.chance:.2g} at most" if conditions.chance else "repeats are equal"
+    )
+    return [
+        f"{label} as session {conditions.k}, effort {conditions.effort} ({conditions.effort_reason}): {chance}{machine}"
+    ]
 
 
 def experiment_lines(row: Mapping[str, Any], records: tuple[Mapping[str, Any], ...] = ()) -> list[str]:
@@ -81,7 +102,8 @@ def _gain_lines(row: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
     gain = ours.get("gain")
     if isinstance(gain, Mapping):
         words = gain_text(gain.get("estimate"), gain.get("low"), gain.get("high"))
-        return [f"gain: {words}, positive is better"]
+        shrunken = ", drawn towards 0 by what the noise explains, with its 95% interval" if "effort" in ours else ""
+        return [f"gain: {words}, positive is better{shrunken if gain.get('low') is not None else ''}"]
     return _told("change of the primary", row.get("primary_delta"))
 
 
@@ -131,6 +153,7 @@ def _comparison_lines(row: Mapping[str, Any]) -> list[str]:
         decision = f", decision {ours['decision']}" if "decision" in ours else ""
         pairing = " against ".join(str(pair.get(f"{side}_revision", ""))[:10] for side in ("candidate", "reference"))
         lines.append(f"comparison, {pair.get('kind')}: {pairing}{decision}")
+        lines += [f"  {line}" for line in _gain_lines({}, ours)]
         for side in ("candidate", "reference"):
             metrics = (pair.get(side) or {}).get("metrics")
             lines += _metric_lines(metrics, side, "  ") if metrics != row.get("metrics") else []

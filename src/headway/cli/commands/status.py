@@ -32,6 +32,11 @@ def status_lines(status: "Status") -> list[str]:
     ]
     if status.figures is not None:
         lines += figure_lines(status.figures)
+    if status.forecast is not None:
+        from headway.core.forecast import forecast_words
+
+        lines += ["what can be found:", *(f"  {line}" for line in forecast_words(status.forecast))]
+    if status.figures is not None:
         lines.append(f"backlog: {_backlog(status)}")
         lines += ["budget:", *(f"  {line}" for line in table(_budget_row(b) for b in status.budget))]
     if status.phase:

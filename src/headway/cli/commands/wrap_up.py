@@ -20,6 +20,10 @@ def wrap_up(
     ] = None,
     go_on: Annotated[bool, typer.Option("--continue", help="Let the run go on; `headway resume` then does.")] = False,
     done: Annotated[bool, typer.Option("--done", help="Close the run.")] = False,
+    final_check: Annotated[
+        bool,
+        typer.Option("--final-check", help="Measure the best against the untouched code anew, in 2 to 10 fresh pairs."),
+    ] = False,
     repo: Repo = None,
     name: Name = None,
     state_root: StateRoot = None,
@@ -29,8 +33,9 @@ def wrap_up(
     from headway import app
     from headway.core.records import to_row
 
-    wishes = app.WrapUpWishes(tuple(approve_dep or ()), go_on, done)
-    wrapped = app.wrap_up(where_of(repo, name, state_root), wishes, Progress().tell)
+    wishes = app.WrapUpWishes(tuple(approve_dep or ()), go_on, done, final_check)
+    progress = Progress()
+    wrapped = app.wrap_up(where_of(repo, name, state_root), wishes, progress.tell, progress.on_event)
     if not as_json:
         say(*_lines(wrapped))
         return

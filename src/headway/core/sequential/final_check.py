@@ -11,6 +11,7 @@ from headway.core.sequential.history import RunHistory
 from headway.core.sequential.normal import z_above
 from headway.core.sequential.pairs import exact_test, pair_test
 from headway.core.sequential.rules import ALPHA, Bounds, Objective, Rules, RunState
+from headway.core.sequential.scale import Yardstick, as_share
 from headway.core.sequential.sight import Taken, sight_of
 
 LEAST_PAIRS: Final = 2
@@ -22,12 +23,16 @@ BOUNDS: Final = Bounds(
 
 @dataclass(frozen=True)
 class FinalCheck:
-    """What the pairs say: whether more are wanted, whether the gain is proven or its opposite, and the estimate."""
+    """What the pairs say: whether more are wanted, whether the gain is proven or its opposite, and the estimate.
+
+    `share` is the gain as a share of the untouched code's magnitude; None where that has none to relate to.
+    """
 
     wants_more: bool
     is_proven: bool = False
     is_worse: bool = False
     gain: GainEstimate | None = None
+    share: GainEstimate | None = None
 
 
 def final_check(taken: Taken, history: RunHistory, objective: Objective, rules: Rules, state: RunState) -> FinalCheck:
@@ -46,11 +51,17 @@ def final_check(taken: Taken, history: RunHistory, objective: Objective, rules: 
     plain = Objective(objective.name, objective.sign)
     sight = sight_of(plain, taken, history, rules, state)
     gain = shrunken_gain(sight.gains, sight.noise)
+    share = _share(gain, sight.yardstick)
     if sight.is_exact:
         test = exact_test(sight.gains, sight.aim, LEAST_PAIRS)
-        return FinalCheck(False, test.is_improved, test.is_regressed, gain)
+        return FinalCheck(False, test.is_improved, test.is_regressed, gain, share)
     if sight.noise is None or sight.noise.is_zero:
-        return FinalCheck(taken.pairs < MOST_PAIRS, gain=gain)
+        return FinalCheck(taken.pairs < MOST_PAIRS, gain=gain, share=share)
     test = pair_test(sight.gains, sight.noise, sight.aim, z_above(ALPHA / BOUNDS.looks), BOUNDS)
     ended = test.is_improved or test.is_regressed or taken.pairs >= MOST_PAIRS
-    return FinalCheck(not ended, test.is_improved, test.is_regressed, gain)
+    return FinalCheck(not ended, test.is_improved, test.is_regressed, gain, share)
+
+
+def _share(gain: GainEstimate, yardstick: Yardstick) -> GainEstimate | None:
+    estimate, low, high = (as_share(each, yardstick) for each in (gain.estimate, gain.low, gain.high))
+    return None if estimate is None or low is None or high is None else GainEstimate(estimate, low, high)

@@ -7,7 +7,7 @@ Source: DECISIONS 2.1 and 2.9; CONTRACTS section 5 (invalid samples).
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from headway.core.sequential.sight import Taken
@@ -34,7 +34,8 @@ class Readings:
     `taken` has each objective's values by whole pair, the candidate's lone first one among them; `following` is the
     side to measure next; `ended` says why the candidate is over (`error`, `timeout`), `broken` why the run is; both
     are empty while the session can go on. `is_between` says that the last pair is whole, or that there is only the
-    candidate's first value: the moments to decide at.
+    candidate's first value: the moments to decide at. `number` counts the pairs that were begun, failed ones among
+    them, up to the one that `following` belongs to.
     """
 
     taken: Mapping[str, Taken]
@@ -43,6 +44,7 @@ class Readings:
     ended: Literal["", "error", "timeout"] = ""
     broken: str = ""
     reason: str = ""
+    number: int = 1
 
 
 def first_side(pair: int) -> Side:
@@ -80,7 +82,7 @@ def readings_of(names: Sequence[str], readings: Iterable[Reading]) -> Readings:
         if len(open_pair) == 2:
             whole.append(open_pair)
             open_pair = {}
-    return _result(names, whole, open_pair)
+    return replace(_result(names, whole, open_pair), number=len(whole) + failures + 1)
 
 
 def _following(pair: int, open_pair: Mapping[Side, object]) -> Side:

@@ -19,6 +19,7 @@ class Step:
 
     `side` and `kind` say what to measure; `outcome` is empty while there is something to measure, and `broken` where
     the current best itself cannot be measured. `decision` holds all figures, once there is a value to decide on.
+    `pair` numbers the pair that the next measurement belongs to, failed ones counted.
     """
 
     side: Side | None
@@ -26,6 +27,7 @@ class Step:
     outcome: Literal["", "keep", "revert", "inconclusive", "censored", "error", "timeout", "broken"]
     reason: str
     decision: Decision | None = None
+    pair: int = 1
 
 
 def next_step(
@@ -52,11 +54,11 @@ def next_step(
     if found.ended:
         return Step(None, "none", found.ended, found.reason)
     if not any(taken.candidate for taken in found.taken.values()):
-        return Step("candidate", "exploratory", "", "the candidate is measured first")
+        return Step("candidate", "exploratory", "", "the candidate is measured first", pair=found.number)
     decision = decide_candidate(found.taken, history, rules, state, elapsed_seconds)
     if found.is_between and decision.next_measurement == "none":
         return Step(None, "none", decision.decided, decision.reason, decision)
-    return Step(found.following, _kind(found, decision), "", decision.reason, decision)
+    return Step(found.following, _kind(found, decision), "", decision.reason, decision, found.number)
 
 
 def _kind(found: Readings, decision: Decision) -> Literal["exploratory", "add_sample", "confirm"]:
