@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from headway.core.analysis.objectives import Objective, number_of, samples_of
 from headway.core.analysis.tried import Fate, Tried
-from headway.core.figures import GainRange
+from headway.core.claims import GainRange
 from headway.core.log_reading import ReadLog
 from headway.core.log_words import ComparisonKind
 from headway.core.statistics import median, signed_change

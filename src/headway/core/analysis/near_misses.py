@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from headway.core.analysis.objectives import Objective
 from headway.core.analysis.tried import Fate, Tried
-from headway.core.figures import GainRange
+from headway.core.claims import GainRange
 
 MOST_COMBINED = 5
 

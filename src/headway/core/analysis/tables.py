@@ -7,8 +7,8 @@ from typing import Any
 from headway.core.analysis.rates import By, Rates
 from headway.core.analysis.tried import Tried
 from headway.core.analysis.whole import Analysis, Compared
+from headway.core.claims import GainRange
 from headway.core.export_rows import Cell, typed
-from headway.core.figures import GainRange
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from headway.core.analysis.objectives import (
     objectives_of,
     samples_of,
 )
-from headway.core.figures import GainRange
+from headway.core.claims import GainRange
 from headway.core.log_reading import ReadExperiment, ReadLog
 from headway.core.log_words import ComparisonKind, Outcome
 from headway.core.records import Comparison

@@ -3,7 +3,7 @@
 from headway.core.analysis.palette import MARKS
 from headway.core.analysis.rates import Rates
 from headway.core.analysis.tried import Fate
-from headway.core.figures import GainRange
+from headway.core.claims import GainRange
 from headway.core.shown_text import duration, number, percent
 
 UNKNOWN = "unknown"
