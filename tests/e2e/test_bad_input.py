@@ -144,7 +144,8 @@ def test_uncommitted_files_in_scope_are_named_and_refused(tmp_path: Path) -> Non
 
 def test_a_live_run_is_not_disturbed(tmp_path: Path) -> None:
     """A second `run` is refused at once and names the owner's pid: exit 5."""
-    toy = a_toy(tmp_path, [f"sleep 3; {DOWN}"])
+    go = tmp_path / "go"
+    toy = a_toy(tmp_path, [f"while [ ! -e '{go}' ]; do sleep 0.05; done; {DOWN}"])
     live = toy.start("run", str(toy.spec), "--approve-as", "me")
     try:
         while not (toy.log_path.exists() and "pending_waits:\n  - item" in toy.log_path.read_text()):
@@ -152,6 +153,7 @@ def test_a_live_run_is_not_disturbed(tmp_path: Path) -> None:
         said = toy.headway("resume", check=5)
         assert str(live.pid) in said.err
         assert toy.headway("status", "--json").json["state"] == "running"
+        go.touch()
         assert live.wait(60) == 0
     finally:
         live.kill()
