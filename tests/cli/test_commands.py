@@ -415,14 +415,15 @@ def test_every_kind_of_fact_can_be_told() -> None:
         "item": {"description": "h"}, "items": [], "base": "b", "agent": "a", "tree": "t", "commit": None,
         "stage": "setup", "ok": False, "answer": {}, "outcome": "error", "reason": "r", "detail": "d",
         "continue_with": "c", "status": "failed", "text": "t", "reference": "b", "onto": "o", "merged_with": 2,
-        "effort": "standard", "share": 1.0, "since_k": 5, "environment": {},
+        "effort": "standard", "share": 1.0, "since_k": 5, "environment": {}, "number": 1,
+        "verdict": "better", "pairs": 2,
     }  # fmt: skip
     special = {
         "sample_taken": {"status": "lost"},
         "candidate_integrated": {"commit": "c"},
         "integration_started": {"commit": "c"},
     }
-    special["checkout_prepared"] = {"commit": "c"}
+    special["checkout_prepared"] = special["final_check_ended"] = {"commit": "c"}
     for kind in sorted(ev._KINDS):
         event = ev.from_record({"kind": kind, "data": {**record, **special.get(kind, {})}})
         assert event is not None

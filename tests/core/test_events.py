@@ -52,6 +52,7 @@ EVENTS: tuple[Event, ...] = (
     a_sample(3, 9.5, index=2, side=Side.REFERENCE, cases={"a": True}, worst_cases=[{"case_id": "a"}]),
     a_sample(3, status=events.SampleStatus.TIMEOUT, reason="too long"),
     SessionEnded(iteration=3, session=STANDALONE, answer={"decision": "keep", "rank_score": 1.5}),
+    events.FinalCheckEnded(iteration=0, number=2, commit="c3", verdict="better", pairs=3, gain={"estimate": 0.1}),
     ExperimentEnded(iteration=3, outcome="reverted", learnings="no", repeat_of=2),
     HypothesisDropped(iteration=3, reason="nothing", returns_to_backlog=True),
     HypothesisDeferred(iteration=3, batch=1, item=a_waiting_item(), reason="numpy"),

@@ -196,6 +196,7 @@ def end_of(run: EdgeRun) -> dict[str, Any]:
         "commits": [row.get("commit") for row in rows],
         "backlog": result["sections"]["hypothesis_backlog"],
         "k": [(row.get("headway") or {}).get("k") for row in rows],
+        "final check": result["sections"]["best"]["headway"]["final_check"]["verdict"],
         "totals": {name: result["sections"]["run_state"]["headway"]["totals"][name] for name in ("k", "keeps")},
     }
 

@@ -1,6 +1,7 @@
 """Whole runs of the method `sequential` with a harness that is noisy: what is kept, and what of it can be believed."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def test_a_noisy_run_keeps_the_gains_alone_and_every_keep_rests_on_whole_pairs(t
 
 def test_the_log_alone_gives_the_history_of_a_noisy_run(tmp_path: Path) -> None:
     """The stored level of the new best is its own samples without the first."""
-    toy = a_noisy_toy(tmp_path, [by(-10), "echo 2 > other.txt"])
+    toy = a_noisy_toy(tmp_path, [by(-10)])
     toy.headway("run", str(toy.spec), "--approve-as", "me")
     log = toy.log()
     entries = [Entry.model_validate(row) for row in log["experiments"]]
@@ -172,3 +173,50 @@ if os.path.exists({str(mark)!r}) and float(open("number.txt").read()) == 100: sy
     assert (ended["status"], check["verdict"]) == ("final", "failed")
     assert "the untouched code cannot be measured" in check["reason"]
     assert "the final check gave no number: the untouched code cannot be measured" in ended["figures"]["gain_basis"]
+
+
+def test_what_can_be_found_is_told_after_the_calibration_at_the_gate_and_by_check(tmp_path: Path) -> None:
+    """The same words and the same numbers everywhere, as text and as JSON."""
+    toy = a_noisy_toy(tmp_path, [by(-20)], effort="auto")
+    checked = toy.headway("check", str(toy.spec))
+    assert "what can be found:" in checked.out
+    assert "of one measurement; gains under" in checked.out
+    forecast = toy.headway("check", str(toy.spec), "--json").json["forecast"]
+    assert forecast["told"]["measurements"] == 4.6
+    assert 0 < forecast["told"]["objectives"][0]["smallest"] < 0.1
+    gate = toy.headway("run", str(toy.spec), check=7)
+    assert "noise of value: " in gate.err
+    assert "to know before approving: noise of value: " in gate.out
+    assert "to know before approving: simulated for a night of 8 hours" in gate.out
+    at_gate = toy.headway("run", "--json", check=7).json["forecast"]
+    assert at_gate == toy.headway("status", "--json").json["forecast"]
+    toy.headway("run", "--approve-as", "me")
+    status = toy.headway("status").out
+    assert "by chance" in status
+    assert "at most 0.00025 keeps expected over 1 session, were no candidate better" in status
+    assert re.search(r"effort +standard: a measurement takes", status)
+    assert "; not final yet" in status
+    assert "measured on" in status
+    shown = toy.headway("show", "1").out
+    assert "drawn towards 0 by what the noise explains, with its 95% interval" in shown
+    assert "decided as session 1, effort standard (a measurement takes" in shown
+    assert "a false keep had a chance of 0.00025 at most; on " in shown
+    assert toy.headway("show", "1", "--json").json["conditions"]["k"] == 1
+
+
+def test_a_threshold_that_means_nothing_for_what_was_measured_is_a_mistake_of_the_spec(tmp_path: Path) -> None:
+    """Told by `check` and by `run`, before an agent is paid, with the place and the mend; no log is written."""
+    toy = a_noisy_toy(tmp_path, [by(-20)], size=0.0, min_effect={"type": "relative", "value": 0.1})
+    toy.repository.write({"number.txt": "0\n"})
+    toy.repository.commit()
+    for words in (("check", str(toy.spec)), ("run", str(toy.spec), "--approve-as", "me")):
+        said = toy.headway(*words, check=1).err
+        assert "measurement.stability.comparison.min_effect: is a share, and the calibration of 'value' has" in said
+        assert "give it as absolute, in the metric's unit" in said
+    assert not toy.log_path.exists()
+    toy.write_spec(
+        measurement={"stability": {"mode": "ladder", "noise_threshold": None, "comparison": dict(METHOD)}},
+        hypotheses=[{"description": "echo -5 > number.txt", "category": "c"}],
+    )
+    toy.headway("run", str(toy.spec), "--approve-as", "me")
+    assert toy.outcomes() == ["kept"]

@@ -138,6 +138,7 @@ def ended_document(ended: "RunEnded", gate: "Status | None" = None) -> dict[str,
     }
     if gate is not None:
         document["caps"] = dict(gate.caps)
+        document["forecast"] = None if gate.forecast is None else gate.forecast.to_json()
     return document
 
 

@@ -72,11 +72,17 @@ def gate_lines(ended: "RunEnded", gate: "Status") -> list[str]:
         *ended_lines(ended)[:-1],
         "this run waits for a person's yes to its limits:",
         *(f"  {line}" for line in table(_flat(gate.caps))),
-        *(f"to know before approving: {notice}" for notice in gate.notices),
+        *(f"to know before approving: {line}" for line in (*_foretold(gate), *gate.notices)),
         "to approve:",
         f"  {gate.next_action.command}",
         f"why: {gate.next_action.why}",
     ]
+
+
+def _foretold(gate: "Status") -> list[str]:
+    from headway.core.forecast import forecast_words
+
+    return forecast_words(gate.forecast) if gate.forecast is not None else []
 
 
 def _flat(caps: Mapping[str, Any], path: str = "") -> list[tuple[str, str]]:
