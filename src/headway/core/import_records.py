@@ -15,10 +15,11 @@ class ImportedEntry(Row):
     """What another tool recorded of one experiment, as it stands there.
 
     line: of the source file. status: the verdict's own word. metric: the value as recorded, where it was not taken for
-    a measurement. confidence: the segment's so far, computed anew; null where it cannot be. rest: all else.
+    a measurement; null as recorded. confidence: the segment's so far, computed anew; null where it cannot be. rest: all
+    else.
     """
 
-    nullable: ClassVar[frozenset[str]] = frozenset({"confidence"})
+    nullable: ClassVar[frozenset[str]] = frozenset({"metric", "commit", "confidence"})
 
     line: Count | None = None
     segment: Count | None = None
